@@ -64,6 +64,8 @@ void check_server_arguments(const TrainingArguments& arguments) {
   refuse(options.epochs > 0 && options.parallel_start_epoch > options.epochs, "--parallel-start-epoch beyond the last epoch",
          "whose servers would have nothing to do");
   refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "whose workers do not synchronise at the same time");
+  refuse(!arguments.replay.empty() && options.pretraining.epochs > 0, "--replay with --pretrain-epochs",
+         "whose recorded order does not cover pretraining (pretrain with `epochs` 0, then give the checkpoint to `init`)");
   refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "whose recorded order covers a whole run");
 }
 

@@ -37,8 +37,8 @@ void RemoteMessages::send(int process, int from, int to, int tag, std::span<cons
     post(process, envelope, data);
     return sent();
   }
-  std::int32_t& begun = rendezvous_[static_cast<std::size_t>(process)];
-  envelope.rendezvous_tag = 1 + begun++ % rendezvous_tags;
+  std::uint32_t& begun = rendezvous_[static_cast<std::size_t>(process)];
+  envelope.rendezvous_tag = static_cast<std::int32_t>(1 + begun++ % rendezvous_tags);
   post(process, envelope, {});
   transfers_.push_back({processes_.start_send(process, envelope.rendezvous_tag, data), nullptr, sent});
 }

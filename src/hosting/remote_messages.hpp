@@ -69,9 +69,9 @@ class RemoteMessages {
   std::unique_ptr<std::byte[]> packet_;  // the next to arrive: an envelope and perhaps a payload
   comm::Request next_packet_;
   std::list<Transfer> transfers_;
-  std::vector<std::int32_t> rendezvous_;  // begun with each process so far
-  double look_at_s_ = 0;                  // for deaths
-  int farewells_ = 0;                     // of processes whose workers have ended
+  std::vector<std::uint32_t> rendezvous_;  // begun with each process so far
+  double look_at_s_ = 0;                   // for deaths
+  int farewells_ = 0;                      // of processes whose workers have ended
 };
 
 }  // namespace paragrad::hosting

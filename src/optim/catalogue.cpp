@@ -77,4 +77,6 @@ core::CatalogueInfo optimiser_catalogue() { return core::info_of("optimiser", "o
 
 bool heeds_momentum(std::string_view name) { return core::find_entry("optimiser", name, optimisers()).heeds_momentum; }
 
+bool has_unit_gain(std::string_view name) { return core::find_entry("optimiser", name, optimisers()).has_unit_gain; }
+
 }  // namespace paragrad::optim

@@ -129,4 +129,7 @@ core::CatalogueInfo optimiser_catalogue();
 /// Whether the rule uses Step::momentum. Throws ConfigError for an unknown name.
 bool heeds_momentum(std::string_view name);
 
+/// Whether the rule takes the mean of gradients, so that their contributions do not grow with Step::momentum. Likewise.
+bool has_unit_gain(std::string_view name);
+
 }  // namespace paragrad::optim

@@ -42,6 +42,7 @@ struct OptimiserContext {
 struct OptimiserEntry {
   core::EntryInfo info;
   bool heeds_momentum = false;  ///< it uses Step::momentum
+  bool has_unit_gain = false;   ///< a sample moves the parameters by one rate times its gradient, whatever the momentum
   std::function<std::unique_ptr<LocalOptimiser>(const OptimiserContext&)> make;
 };
 

@@ -5,11 +5,11 @@
 namespace paragrad::optim {
 namespace {
 
-struct QhmOptions : MomentumOptions {
+struct QhmOptions {
   double nu = 0.7;
 
   void describe(core::OptionList& list) {
-    MomentumOptions::describe(list);
+    for (const char* name : {"momentum", "momentum-time-constant"}) list.uses(name);
     list.group("Local optimiser");
     list.number("qhm-nu", nu, core::a_share, "weight nu of the momentum beside the plain gradient (0: SGD, 1: momentum)");
   }
@@ -39,12 +39,14 @@ class Qhm : public SeparateMomentum {
 }  // namespace
 
 OptimiserEntry qhm_entry() {
-  return momentum_entry_of<QhmOptions>(
+  OptimiserEntry entry = momentum_entry_of<QhmOptions>(
       {.name = "qhm",
        .summary = "quasi-hyperbolic momentum: part of the step by the gradient, part by the momentum",
        .source = "Ma and Yarats, ICLR 2019",
        .formula = "v = mu v + g\nw = w - rate ((1 - nu) g + nu (1 - mu) v)"},
       [](const OptimiserContext& from, const QhmOptions& options) { return std::make_unique<Qhm>(from, options.nu); });
+  entry.has_unit_gain = true;
+  return entry;
 }
 
 }  // namespace paragrad::optim

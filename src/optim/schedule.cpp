@@ -79,9 +79,9 @@ struct NewbobOptions : FactorOptions {
 class Newbob : public Schedule {
  public:
   Newbob(double rate, const NewbobOptions& options) : Schedule(rate), options_(options) {}
+  bool needs_validation() const override { return true; }
   bool goes_back() const override { return options_.restore; }
   bool observe(int, double loss) override {
-    if (std::isnan(loss)) throw core::ConfigError("the schedule 'newbob' needs a validation set, and the data has none");
     const bool better = loss < best_;
     const bool progress = loss < best_ * (1 - options_.improvement);
     if (better) best_ = loss;
@@ -167,6 +167,7 @@ class WarmUp : public Schedule {
     const double target = schedule_->rate(fraction), done = (passed_ + fraction) / epochs_;
     return done >= 1 ? target : rate_ + (target - rate_) * done;
   }
+  bool needs_validation() const override { return schedule_->needs_validation(); }
   bool goes_back() const override { return schedule_->goes_back(); }
   bool observe(int epoch, double loss) override {
     passed_ = epoch;

@@ -31,6 +31,9 @@ class Schedule {
   virtual double rate(double /*fraction*/) const { return rate_; }
   double rate() const { return rate(0); }
 
+  /// Whether observe() needs a validation loss.
+  virtual bool needs_validation() const { return false; }
+
   /// Whether observe() may return true.
   virtual bool goes_back() const { return false; }
 

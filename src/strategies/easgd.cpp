@@ -19,7 +19,7 @@ struct ElasticOptions : ServerOptions {
 };
 
 /// Asynchronous elastic averaging SGD (Zhang, Choromanska and LeCun, NIPS 2015): workers x_i train independently with the
-/// local optimiser (with momentum this is the paper's EAMSGD). Every τ = push_every minibatches a worker and the centre c,
+/// local optimiser (with `nesterov` this is the paper's EAMSGD). Every τ = push_every minibatches a worker and the centre c,
 /// held by the servers, move towards each other:
 ///
 ///   e = α (x_i - c);  x_i = x_i - e;  c = c + e

@@ -60,10 +60,13 @@ class PostLocalSgd : public ExchangingStrategy {
 }  // namespace
 
 StrategyEntry post_local_sgd_entry() {
-  return entry_of<PostLocalSgd, PostLocalOptions>({.name = "post_local_sgd",
-                                                   .summary = "data_parallel in the first epochs, then model averaging",
-                                                   .source = "Lin et al., ICLR 2020"},
-                                                  Share::minibatch);
+  StrategyEntry entry =
+      entry_of<PostLocalSgd, PostLocalOptions>({.name = "post_local_sgd",
+                                                .summary = "data_parallel in the first epochs, then model averaging",
+                                                .source = "Lin et al., ICLR 2020"},
+                                               Share::minibatch);
+  entry.meets_in_minibatches = false;
+  return entry;
 }
 
 }  // namespace paragrad::strategies

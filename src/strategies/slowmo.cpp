@@ -17,7 +17,7 @@ struct SlowMoOptions : AveragingOptions {
 };
 
 /// SlowMo (Wang, Tantia, Ballas and Rabbat, ICLR 2020), with the mean x_avg of the models at the end of a block and the
-/// learning rate γ of its epoch:
+/// learning rate γ at its beginning:
 ///
 ///   u(t) = β u(t-1) + (x(t-1) - x_avg(t))/γ;  x(t) = x(t-1) - αγ u(t)
 ///

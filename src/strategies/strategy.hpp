@@ -29,7 +29,7 @@ struct Replica {
   std::span<const core::Range> stages;   ///< in which the backward pass completes an exchanged gradient
   optim::LocalOptimiser& optimiser;
   optim::Step step;          ///< of the current minibatch
-  double learning_rate = 0;  ///< the schedule's in this epoch, in its own unit: the same on all workers
+  double learning_rate = 0;  ///< the schedule's at the beginning of the block, in its own unit: the same on all workers
 };
 
 /// The size of a training, and who takes part in it.
@@ -155,9 +155,9 @@ struct StrategyContext {
 /// A strategy of strategies/catalogue.def.
 struct StrategyEntry {
   core::EntryInfo info;
-  Share share = Share::block;        ///< unless its options choose another one
-  bool exchanges_gradients = false;  ///< it is an ExchangingStrategy
-  bool has_servers = false;          ///< it is a ServedStrategy
+  Share share = Share::block;         ///< unless its options choose another one
+  bool has_servers = false;           ///< it is a ServedStrategy
+  bool meets_in_minibatches = false;  ///< all workers exchange the gradient of every minibatch, in all epochs
   std::function<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
@@ -178,8 +178,8 @@ StrategyEntry entry_of(core::EntryInfo info, Share share = Share::block) {
   info.options = core::options_of<Options>();
   return {.info = std::move(info),
           .share = share,
-          .exchanges_gradients = std::is_base_of_v<ExchangingStrategy, Type>,
           .has_servers = std::is_base_of_v<ServedStrategy, Type>,
+          .meets_in_minibatches = std::is_base_of_v<ExchangingStrategy, Type> && !std::is_base_of_v<ServedStrategy, Type>,
           .make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
             auto options = core::read_options<Options>(context.settings);
             if constexpr (std::is_constructible_v<Type, Options, StrategyContext>)

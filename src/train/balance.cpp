@@ -1,12 +1,23 @@
 #include "train/balance.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
 #include "comm/allreduce.hpp"
 
 namespace paragrad::train {
+
+namespace {
+
+/// A speed relative to the mean, without the rounding of the times it comes from: equal workers get equal shares.
+double relative(double speed, double mean) {
+  constexpr double digits = 1 << 20;
+  return std::round(speed / mean * digits) / digits;
+}
+
+}  // namespace
 
 Balance::Balance(int workers, bool enabled)
     : workers_(static_cast<std::size_t>(workers)), before_(enabled ? workers_ : 0, 1.), latest_(before_) {}
@@ -22,7 +33,7 @@ void Balance::measured(comm::Communicator& comm, double samples, double seconds)
   const auto known = static_cast<double>(workers_ - static_cast<std::size_t>(std::ranges::count(speeds, 0.)));
   const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.) / known;
   for (std::size_t k = 0; k < workers_; ++k)
-    if (speeds[k] > 0) latest_[k] = (latest_[k] + speeds[k] / mean) / 2;
+    if (speeds[k] > 0) latest_[k] = (latest_[k] + relative(speeds[k], mean)) / 2;
 }
 
 core::Range Balance::part_of(std::size_t length, int rank, bool ahead) const {

@@ -37,7 +37,6 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
 
 void BlockTrainer::begin_epoch(const EpochSetting& setting) {
   setting_ = setting;
-  replica_.learning_rate = setting.schedule->rate();
   learner_->begin_epoch(setting.epoch);
   if (!setting.alone) strategy_->begin_epoch(worker_, replica_, setting.epoch);
 }
@@ -46,6 +45,7 @@ double BlockTrainer::train(const BlockPlan& plan, std::size_t position, std::siz
                            Sums& sums) {
   position_ = position;
   blocks_ = blocks;
+  replica_.learning_rate = setting_.schedule->rate(static_cast<double>(position) / static_cast<double>(blocks));
   const double aggregate_before_s = times_.aggregate_s;
   double block_s = 0;
   {
@@ -65,7 +65,6 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& 
       const double in_block = static_cast<double>(minibatch_) / static_cast<double>(plan.mine.size());
       const double rate =
           setting_.schedule->rate((static_cast<double>(position_) + in_block) / static_cast<double>(blocks_));
-      replica_.learning_rate = rate;
       replica_.step = exchanging() ? step_sizes_.of(rate, together) : step_sizes_.of_part(rate, mine, together);
       train_minibatch(mine, samples, sums);
     }

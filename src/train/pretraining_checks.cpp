@@ -39,10 +39,6 @@ void check_pretraining(const TrainingOptions& options, const nn::Graph& network)
     throw core::ConfigError(
         "pretraining does not support tensor parallelism: pretrain without `tensor-parallel` (and with `epochs` 0), then "
         "give the checkpoint to `init`");
-  if (options.servers.replay)
-    throw core::ConfigError(
-        "`replay` covers the network's training, not its pretraining: pretrain with `epochs` 0, then give the checkpoint "
-        "to `init`");
 }
 
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {

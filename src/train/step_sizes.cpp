@@ -15,6 +15,7 @@ StepSizes::StepSizes(const TrainingOptions& options, double rows_per_sample)
       momentum_(options.momentum),
       time_constant_(options.momentum_time_constant),
       unit_gain_(options.unit_gain),
+      rule_has_unit_gain_(optim::has_unit_gain(options.optimiser.name)),
       l2_(options.l2) {
   check(options.minibatch_search);
   if (!(options.momentum >= 0 && options.momentum < 1))
@@ -36,14 +37,15 @@ double StepSizes::momentum_of(std::size_t samples) const {
   return time_constant_ > 0 ? std::exp(-rows(samples) / time_constant_) : momentum_;
 }
 
+double StepSizes::gain(double momentum, std::size_t samples) const {
+  if (rule_has_unit_gain_) return 1;
+  if (unit_gain_) return 1 - momentum;
+  return time_constant_ > 0 ? (1 - momentum) / (1 - momentum_of(minibatch_ > 0 ? minibatch_ : samples)) : 1;
+}
+
 optim::Step StepSizes::of(double rate, std::size_t samples) const {
   const double momentum = momentum_of(samples);
-  double gain = 1;
-  if (unit_gain_)
-    gain = 1 - momentum;
-  else if (time_constant_ > 0)
-    gain = (1 - momentum) / (1 - momentum_of(minibatch_ > 0 ? minibatch_ : samples));
-  return {.rate = static_cast<float>(gain * rate_per_row(rate, samples)),
+  return {.rate = static_cast<float>(gain(momentum, samples) * rate_per_row(rate, samples)),
           .decay = static_cast<float>(l2_ * rows(samples)),
           .momentum = static_cast<float>(momentum),
           .samples = static_cast<float>(rows(samples))};
@@ -69,7 +71,7 @@ std::string StepSizes::describe() const {
     text += core::format(
         "; momentum {:.4g} per minibatch, time constant {:.4g} samples; total contribution of a sample: {:.4g} "
         "times its gradient",
-        momentum, -minibatch / std::log(momentum), per_sample / (unit_gain_ ? 1 : 1 - momentum));
+        momentum, -minibatch / std::log(momentum), per_sample / (unit_gain_ || rule_has_unit_gain_ ? 1 : 1 - momentum));
   return text;
 }
 

@@ -13,7 +13,8 @@ namespace paragrad::train {
 /// A momentum given as a time constant τ, in samples, is exp(-n/τ) for an update of n samples: after τ samples a gradient
 /// counts 1/e, whatever the minibatch size (CNTK's momentumAsTimeConstant). With it, or with unit gain, the rate is scaled
 /// by 1-μ, so that the total contribution of a sample does not depend on n either: with unit gain it is the learning rate
-/// itself (v = μv + (1-μ)g, CNTK), otherwise what classical momentum gives at the configured minibatch size. A momentum per
+/// itself (v = μv + (1-μ)g, CNTK), otherwise what classical momentum gives at the configured minibatch size. Rules that have
+/// unit gain by themselves (optim::has_unit_gain) get the rate as it is. A momentum per
 /// minibatch is converted to a time constant if the minibatch size is tuned.
 class StepSizes {
  public:
@@ -35,6 +36,7 @@ class StepSizes {
  private:
   double rate_per_row(double rate, std::size_t samples) const;
   double momentum_of(std::size_t samples) const;
+  double gain(double momentum, std::size_t samples) const;
   double rows(std::size_t samples) const { return rows_per_sample_ * static_cast<double>(samples); }
 
   double rows_per_sample_;
@@ -44,6 +46,7 @@ class StepSizes {
   double momentum_;       // per minibatch, if there is no time constant
   double time_constant_;  // samples; 0: none
   bool unit_gain_;
+  bool rule_has_unit_gain_;
   double l2_;
 };
 

@@ -90,6 +90,9 @@ void Trainer::check() {
     throw core::ConfigError(core::format("'{}' has no validation samples; `target-error` needs some", options.data));
   if (options.keep_best && run_.output.last_phase && !scores)
     throw core::ConfigError(core::format("'{}' has no validation samples; `keep-best` needs some", options.data));
+  if (run_.schedule->needs_validation() && !scores && options.epochs > 0)
+    throw core::ConfigError(
+        core::format("'{}' has no validation samples; `schedule` {} needs some", options.data, options.schedule.name));
   if (options.validations > 1 && run_.blocks.served() != nullptr)
     throw core::ConfigError(
         core::format("workers of '{}' synchronise only at the end of an epoch: leave out `validations`", options.strategy));
@@ -152,6 +155,8 @@ Result Trainer::finish() {
   result.times = run_.times;
   result.data_wait_s = run_.loop.data_wait_s();
   result.timing_only = !learner.computes();
+  if (run_.blocks.served() != nullptr && !run_.strategy_started)
+    run_.start_strategy();  // its servers wait for workers to leave
   if (run_.strategy_started) run_.report.take_down(run_.blocks.strategy().report(run_.worker), learner.computes(), result);
   if (run_.leads()) result.parameters_sha256 = learner.model_sha256();
   if (!run_.output.state_folder.empty() && run_.output.last_phase)

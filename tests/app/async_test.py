@@ -46,6 +46,17 @@ class Async(CliTest):
                     workers, options, recorded = self.record(name, out, in_one_process=repetition == 0)
                     self.assertEqual(weights(self.replay(workers, options, out)), recorded)
 
+    def test_a_run_that_meets_its_target_before_the_servers_begin_ends(self):
+        options = [*self.options, "--strategy", "async_sgd", "--servers", "1", "--parallel-start-epoch", "2", "--target-error", "0.99"]
+        real = run("train", *options, ranks=3)
+        emulated = run("simulate", "--workers", 2, "--platform", PLATFORM, *options)
+        self.assertEqual(weights(real), weights(emulated))
+
+    def test_a_replay_is_refused_where_the_order_does_not_cover_the_run(self):
+        _, options, _ = self.record("async_sgd", "network")
+        pretraining = ["--pretrain-epochs", "1", "--pretrain-learning-rate", "0.01", "--visible-units", "gaussian"]
+        self.assert_refused(self.replay(3, options, "network", *pretraining), "--replay with --pretrain-epochs")
+
     def test_a_repeated_run_writes_the_order_that_it_kept(self):
         workers, options, recorded = self.record("async_sgd", "first")
         weights(self.replay(workers, options, "first", "--out", self.folder / "second"))

@@ -124,6 +124,8 @@ class Images(FolderTest):
 
     def test_statistics_that_nobody_shares_are_refused(self):
         for more, *words in ((("--strategy", "bmuf"), "sync-batch-norm", "bmuf"),
+                             (("--strategy", "post_local_sgd"), "do not share all minibatches"),
+                             (("--strategy", "async_sgd"), "do not share all minibatches"),
                              (("--strategy", "data_parallel", "--parallel-start-epoch", "2"), "parallel-start-epoch"),
                              (("--strategy", "data_parallel", "--model", "192-10"), "no batch normalisation")):
             with self.subTest(more=more):

@@ -20,6 +20,17 @@ sim::Platform cluster(int workers, double slow) {
 
 }  // namespace
 
+TEST_CASE("workers that are equal but for rounding have equal shares", "[train]") {
+  sim::run(2, [&](comm::Worker& worker) {
+    train::Balance balance(2, true);
+    const double seconds = worker.rank() == 0 ? 0.1 + 0.2 : 0.3;
+    for (int block = 0; block < 3; ++block) {
+      balance.measured(worker.comm(), 100, seconds);
+      CHECK(balance.part_of(16, worker.rank(), true).size() == 8);
+    }
+  });
+}
+
 TEST_CASE("shares follow the speeds, and cover all", "[train]") {
   const std::vector<double> seconds{1, 2, 4, 1};
   std::vector<std::vector<core::Range>> parts(4);

@@ -272,6 +272,28 @@ TEST_CASE("a state is rescaled within an epoch only if its blocks hold the same 
     CHECK(emulated(task, 2, task.file("state")).samples == 2 * 613);
 }
 
+TEST_CASE("a state that is rescaled within an epoch of sequences leaves out no sample and repeats none", "[train][state]") {
+  int accepted = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SmallTask task;
+    task.options.model = "8-lstm4-6";
+    task.options.minibatch = 2;
+    task.options.strategy = "model_averaging";
+    task.options.seed = seed;
+    begin(task, 2, 1, task.file("state"));
+    try {
+      const train::Result result = emulated(task, 7, task.file("state"));
+      CHECK(result.samples == 2 * 613);
+      ++accepted;
+    } catch (const core::ConfigError& error) {
+      CHECK_THAT(error.what(), contains_text("cannot rescale within epoch 1"));
+      ++refused;
+    }
+  }
+  CHECK(refused > 0);
+  CHECK(accepted > 0);
+}
+
 TEST_CASE("what only several workers keep is not rescaled to or from a single one", "[train][state]") {
   SmallTask task;
   task.options.strategy = "bmuf";

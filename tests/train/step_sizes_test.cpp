@@ -59,6 +59,16 @@ TEST_CASE("with a time constant all that a sample moves is the same in minibatch
     CHECK(displacement(sizes, 0.1, samples) == Approx(expected).epsilon(1e-4));
 }
 
+TEST_CASE("a rule with unit gain gets the rate as it is, whatever the momentum", "[train]") {
+  train::TrainingOptions options = options_of(0.1, 64);
+  options.optimiser.name = "qhm";
+  options.momentum = 0.9;
+  CHECK(StepSizes(options).of(0.1, 64).rate == Approx(0.1 / 64));
+  CHECK_THAT(StepSizes(options).describe(), contains_text("total contribution of a sample: 0.001563 times its gradient"));
+  options.momentum_time_constant = 600;
+  for (const std::size_t samples : {1u, 64u, 1024u}) CHECK(StepSizes(options).of(0.1, samples).rate == Approx(0.1 / 64));
+}
+
 TEST_CASE("a step on a part of a minibatch is as long as one on all of it where samples agree", "[train]") {
   train::TrainingOptions options = options_of(0.1, 60);
   options.l2 = 0.01;

@@ -1,5 +1,7 @@
 #include <cmath>
 #include <fstream>
+#include <set>
+#include <string>
 
 #include "backend/device.hpp"
 #include "catch.hpp"
@@ -279,6 +281,57 @@ TEST_CASE("newbob with restore ends with the model of its best epoch, in the che
   CHECK(result.valid.loss == best);
   const train::Checkpoint checkpoint = train::read_checkpoint(folder.file("checkpoint.h5"));
   CHECK(train::parameters_sha256(checkpoint.parameters) == result.parameters_sha256);
+}
+
+TEST_CASE("newbob does not go back from the epoch that meets the target", "[train]") {
+  int met = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    test::SmallTask task;
+    task.options.seed = seed;
+    task.options.epochs = 6;
+    task.options.schedule = {"newbob", 1.0, {{"newbob-restore", true}}};
+    metrics::RunFolder folder(task.file("all"), metrics::RunFolder::Existing::refuse);
+    task.simulate(1, sim::free_platform(1), {}, {.folder = &folder});
+    const auto records = test::records_of(folder);
+    double least_loss = INFINITY, least_error = INFINITY;
+    for (std::size_t epoch = 1; epoch < records.size();
+         ++epoch) {  // the first to have the fewest errors, but not the least loss
+      const double loss = records[epoch - 1]["valid_loss"], error = records[epoch - 1]["valid_error"];
+      if (loss > least_loss && error < least_error) {
+        task.options.target_error = error;
+        CHECK(task.simulate(1).epochs == static_cast<int>(epoch));
+        ++met;
+        break;
+      }
+      least_loss = std::min(least_loss, loss);
+      least_error = std::min(least_error, error);
+    }
+  }
+  CHECK(met > 0);
+}
+
+TEST_CASE("newbob is refused without validation samples before it has trained", "[train]") {
+  test::SmallTask task;
+  data::GenerateOptions generate{
+      .out = task.file("alone.h5"), .samples = 50, .valid = 0, .test = 10, .dim = 8, .classes = 6};
+  data::generate(generate);
+  task.options.data = generate.out;
+  task.options.schedule.name = "newbob";
+  CHECK_THROWS_WITH(task.simulate(1), contains_text("has no validation samples; `schedule` newbob needs some"));
+}
+
+TEST_CASE("slowmo takes the same rate on workers with different numbers of minibatches", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "slowmo";
+  task.options.schedule.name = "cosine";
+  task.options.blocks = 1;
+  task.options.minibatch = 306;  // the splits have 306 and 307 samples
+  std::set<std::string> models;
+  for (const char* collective : {"ring", "butterfly", "tree"}) {
+    test::give(task.options, "collective", collective);
+    models.insert(task.simulate(2).parameters_sha256);
+  }
+  CHECK(models.size() == 1);
 }
 
 TEST_CASE("after newbob has gone back, all workers go on from that model, and the local rule begins anew", "[train]") {

@@ -10,7 +10,8 @@ class RateScheduling : public LoopObserver {
   using LoopObserver::LoopObserver;
 
   void after_epoch() override {
-    if (run_.schedule->observe(run_.epoch, run_.result.valid.loss))
+    const bool goes_back = run_.schedule->observe(run_.epoch, run_.result.valid.loss);
+    if (goes_back && !run_.reached_target())
       restart_from_best();
     else if (run_.parallel() && !run_.is_over)
       run_.resume_work();

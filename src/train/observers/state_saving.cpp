@@ -111,8 +111,12 @@ class StateSaving : public LoopObserver {
     if (run_.block == 0) return;
     const data::Partition &now = *run_.source.partition, before = partition_for(run_.source, run_.options, workers_before);
     const auto trained = [&](const data::Partition& partition) {
-      const auto rows = partition.rows({0, partition.block_range(run_.block - 1).end});
-      std::vector<std::uint32_t> sorted(rows.begin(), rows.end());
+      const auto order = block_order(run_.options.seed, run_.epoch, partition.blocks());
+      std::vector<std::uint32_t> sorted;
+      for (const std::size_t block : std::span(order).first(run_.block)) {
+        const auto rows = partition.rows(partition.block_range(block));
+        sorted.insert(sorted.end(), rows.begin(), rows.end());
+      }
       std::ranges::sort(sorted);
       return sorted;
     };
