@@ -35,7 +35,8 @@ def file_of(job: Job) -> str:
 
 def text_of(runner: Runner, job: Job, folder: Path) -> str:
     every = max(1, int(job.options.get("blocks", 1)) // CHECKPOINTS_PER_EPOCH)
-    train = [*train_command(runner, job, folder), "--quiet", f"--checkpoint-every={every}", "--resume"]
+    saving = [] if "checkpoint-every" in job.options else [f"--checkpoint-every={every}"]
+    train = [*train_command(runner, job, folder), "--quiet", *saving, "--resume"]
     afterwards = runner.commands_after(job, folder)
     return job_file(f"{runner.experiment.name}-{file_of(job).removesuffix('.sbatch')}", ranks_of(job), train, folder, afterwards)
 
