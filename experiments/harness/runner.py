@@ -21,6 +21,7 @@ from plan import Job, Plan
 from records import CORE_S, write_json
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
+FILE_OPTIONS = ("data", "platform", "init", "model", "replay")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
                       "io", "fast-collectives")  # that `train` does not have
 
@@ -28,6 +29,22 @@ SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversub
 def digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_of(options: Options) -> Iterator[tuple[str, Path]]:
+    """The files that a run reads, by option; in a search an option may have several values."""
+    for name in FILE_OPTIONS:
+        values = options.get(name, "")
+        for value in values if isinstance(values, list) else [values]:
+            if (path := place_of(name, str(value))).is_file():
+                yield name if value == values else f"{name} {value}", path
+
+
+def place_of(option: str, value: str) -> Path:
+    """Where the file is if the value names one."""
+    path = ROOT / value.removeprefix("file:")  # with which a model names one
+    built_in = ROOT / "sim/platforms" / f"{value}.toml"
+    return built_in if option == "platform" and not path.exists() else path
 
 
 def program_identity(program: Path) -> str:
@@ -130,7 +147,7 @@ class Runner(Plan):
         self.own_options = {"simulate": [f"--host-threads={self.host_threads}", "--quiet"]}  # by command; they change no result
         self.identity = program_identity(program)
         self.found: list[DataSet] | None = None
-        self.file_digests: dict[str, str] = {}
+        self.file_digests: dict[Path, str] = {}
 
     def data_sets(self) -> list[DataSet]:
         """The available data sets among the chosen ones. A missing required one is made by its recipe data/<name>.sh."""
@@ -160,14 +177,14 @@ class Runner(Plan):
 
     def key(self, job: Job) -> dict[str, Any]:
         """Identifies the run; files are identified by content, not by name."""
-        files = {}
-        for name in ("data", "platform", "init"):
-            path = str(job.options.get(name, ""))
-            if path and (ROOT / path).is_file():
-                cached = self.file_digests.get(path) or digest(ROOT / path)
-                self.file_digests[path] = cached
-                files[name] = cached
+        files = {name: self.digest(path) for name, path in files_of(job.options)}
+        files |= {f"{command} {name}": self.digest(path) for command, options in job.after.items() for name, path in files_of(options)}
         return {"command": job.command, "options": job.options, "program": self.identity, "files": files} | job.after
+
+    def digest(self, path: Path) -> str:
+        if path not in self.file_digests:
+            self.file_digests[path] = digest(path)
+        return self.file_digests[path]
 
     def has_key(self, file: Path, job: Job) -> bool:
         try:

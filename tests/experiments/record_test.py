@@ -73,6 +73,24 @@ class Recording(unittest.TestCase):
         self.assertEqual(self.record("--missing")[1], 8)
         self.assertNotEqual(self.expected()["sgd"]["1"]["options"], whole["sgd"]["1"]["options"])
 
+    def test_a_file_that_an_option_names_is_run_with_again_if_its_content_changes(self):
+        run = ("run", "toy", "--size", "smoke")
+        self.change('runs = ["sgd", "ma-*", "async-2"]', 'runs = ["sgd", "ma-2", "async-2"]')
+        self.change("seeds = [1, 2]", "seeds = [1]")
+        self.change('model = "8-12-6:sigmoid"', 'model = "file:net.txt"')
+        self.change('platform = "sim/platforms/k40m-fdr.toml"', 'platform = "k40m-fdr"')  # built into the program
+        net = self.root / "net.txt"
+        net.write_text("network net\ninput 8\nhidden = affine input outputs=12\nactive = sigmoid hidden\ny = affine active outputs=6\n")
+        self.assertEqual(self.harness(*run)[1], 3)
+        order = self.root / "order.txt"
+        order.write_text((self.experiment / "runs/smoke/toy/async-2-s1/order.txt").read_text())
+        self.change('name = "async-2"\n', 'name = "async-2"\nreplay = "order.txt"\n')
+        self.assertEqual([self.harness(*run)[1], self.harness(*run)[1]], [1, 0])
+        for file, runs in ((net, 3), (self.root / "sim/platforms/k40m-fdr.toml", 3), (order, 1)):
+            with self.subTest(file=file.name):
+                file.write_text(file.read_text() + "# \n")
+                self.assertEqual([self.harness(*run)[1], self.harness(*run)[1]], [runs, 0])
+
     def test_a_new_metric_is_recorded_too(self):
         self.record()
         self.change('[[repeats]]\nmetric = "test_error"', '[[repeats]]\nmetric = "valid_error"\nabsolute = 1\n\n[[repeats]]\nmetric = "test_error"')
