@@ -172,6 +172,6 @@ def write(runner: Runner) -> None:
     lines = [f"# Written by `make tune-{runner.experiment.name}`: {runner.experiment.tune['option']} with the least "
              f"{runner.experiment.tune['measure']}."]
     for data, chosen in sorted(runner.tuned.items()):
-        lines += ["", f"[{key(data)}]", *(f"{key(name)} = {value!r}" for name, value in chosen.items())]
+        lines += ["", f"[{key(data)}]", *(f"{key(name)} = {json.dumps(value)}" for name, value in chosen.items())]
     runner.experiment.tuned_file.write_text("\n".join(lines) + "\n")
     print(f"wrote {runner.experiment.tuned_file.relative_to(ROOT)}")

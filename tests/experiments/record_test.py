@@ -192,6 +192,13 @@ class Recording(unittest.TestCase):
         self.change("sgd = [0.1, 0.4]", "sgd = [1e300]")
         self.assertIn("every learning-rate of its grid failed", self.harness(*tune, status=2)[0])
 
+    def test_an_option_that_is_true_or_false_can_be_tuned(self):
+        with (self.experiment / "config.toml").open("a") as file:
+            file.write(TUNE.replace('"learning-rate"', '"balance"').replace("[0.1, 1e300]", "[true, false]").replace("[0.2]", "[true]")
+                       .replace("[0.1]", "[false]"))
+        self.harness("tune", "toy", "--size", "smoke")
+        self.assertIn("--balance=true", self.harness("commands", "toy", "--size", "smoke")[0])
+
     def test_trials_that_stop_at_a_rung_are_not_chosen(self):
         self.change("learning-rate = 0.1\n", "")
         with (self.experiment / "config.toml").open("a") as file:
