@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="harness", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog="\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items()))
     parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("names", nargs="*", help="experiments to process (default: all)")
+    parser.add_argument("names", nargs="*", default=[], help="experiments to process (default: all)")
     parser.add_argument("--size", default="",
                         help=f"size of the experiments: {', '.join(SIZES)} (default: laptop, or full if there is no laptop)")
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad",
@@ -73,7 +73,7 @@ def parse() -> argparse.Namespace:
                         help=f"core-seconds that `recheck` may spend on runs, according to the records (default: {BUDGET_S})")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()  # options may stand between the command and the names
 
 
 def listed(commands: list[str]) -> str:
@@ -81,10 +81,13 @@ def listed(commands: list[str]) -> str:
 
 
 def compare(runner: Runner) -> bool:
-    good = True
-    for data in runner.data_sets():
-        folders = [runner.job(data, run, runner.experiment.seeds[0]).folder.relative_to(ROOT)
-                   for run in runner.experiment.runs]
+    """The runs that are there, of one data set after the other."""
+    experiment, good = runner.experiment, True
+    of_data = [[experiment.run_folder(data.name, run.name, experiment.seeds[0]) for run in experiment.runs] for data in experiment.data]
+    there = [[folder.relative_to(ROOT) for folder in folders if (folder / "manifest.json").exists()] for folders in of_data]
+    if not any(there):
+        raise UserError(f"{experiment.name} has not been run: run it with make run-{experiment.name} SIZE={experiment.size}")
+    for folders in filter(None, there):
         good &= subprocess.run([runner.program, "compare", *folders], cwd=ROOT).returncode == 0
     return good
 

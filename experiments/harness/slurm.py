@@ -50,7 +50,7 @@ def submission(job: Job, initial: Job | None) -> str:
 
 
 def write_jobs(runner: Runner) -> None:
-    experiment, jobs = runner.experiment, mpi_jobs(runner)
+    experiment, jobs = runner.experiment, mpi_jobs(runner, runner.experiment.data)
     folder = experiment.runs_folder / "jobs"
     folder.mkdir(parents=True, exist_ok=True)
     for job, initial in jobs:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from config import ROOT, UserError
+from config import ROOT, DataSet, UserError
 from paragrad.runs import result_of
 from plan import Job
 from runner import SIMULATION_OPTIONS, Runner, arguments
@@ -40,23 +40,28 @@ def mpi_folder(job: Job, initial: Job | None) -> Path:
     return job.folder if job == initial else job.folder.with_name(job.folder.name + "-mpi")
 
 
-def mpi_jobs(runner: Runner) -> list[tuple[Job, Job | None]]:
+def trains(job: Job) -> bool:
+    """Whether it is a training, not a search or a prediction of times."""
+    return job.command in ("simulate", "train") and not str(job.options.get("device", "")).startswith("meta")
+
+
+def mpi_jobs(runner: Runner, data_sets: list[DataSet]) -> list[tuple[Job, Job | None]]:
     """The training runs in order, each with the run of its initial model, which comes first; without runs that only predict
     times."""
     experiment, jobs = runner.experiment, []
-    for data in experiment.data:
+    for data in data_sets:
         for seed in experiment.seeds:
             initial = runner.initial_job(data, seed)
             all_jobs = ([initial] if initial else []) + [runner.job(data, run, seed) for run in experiment.runs]
-            jobs += [(job, initial) for job in all_jobs
-                     if job.command in ("simulate", "train") and not str(job.options.get("device", "")).startswith("meta")]
+            jobs += [(job, initial) for job in all_jobs if trains(job)]
     if not jobs:
-        raise UserError(f"{experiment.name} only predicts times: there is nothing to run with MPI")
+        only = "has only searches, whose workers are emulated" if experiment.runs[0].command == "search" else "only predicts times"
+        raise UserError(f"{experiment.name} {only}: there is nothing to run with MPI")
     return jobs
 
 
 def print_commands(runner: Runner) -> None:
-    for job, initial in mpi_jobs(runner):
+    for job, initial in mpi_jobs(runner, runner.experiment.data):
         print(" ".join(mpi_command(runner, job, mpi_folder(job, initial).relative_to(ROOT))))
 
 
@@ -65,10 +70,13 @@ def compare_worlds(runner: Runner, name: str) -> bool:
         print("no usable MPI (no mpiexec, a build without MPI, or ranks that do not find each other): the comparison with real "
               "workers is skipped")
         return True
-    data, seed = runner.data_sets()[0], runner.experiment.seeds[0]
-    job = runner.job(data, runner.experiment.run(name), seed)
-    if not runner.is_done(job):
-        raise UserError(f"{name} has not been run: run it with make run-{runner.experiment.name} SIZE={runner.experiment.size}")
+    experiment, run = runner.experiment, runner.experiment.run(name)
+    jobs = (runner.job(data, run, experiment.seeds[0]) for data in experiment.data)
+    job = next(filter(runner.is_done, jobs), None)
+    if job is None:
+        raise UserError(f"{name} has not been run: run it with make run-{experiment.name} SIZE={experiment.size}")
+    if not trains(job):
+        raise UserError(f"{name} does not train: there is nothing to run with MPI")
     out = mpi_folder(job, None).relative_to(ROOT)
     command = [*mpi_command(runner, job, out), "--quiet", "--overwrite"]
     print(" ".join(str(word) for word in command), flush=True)
