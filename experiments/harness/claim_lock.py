@@ -7,9 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from config import BOUNDS, EXPERIMENTS, ROOT, UserError, any_of, applies, git, is_judged, read_toml, spelled_out
+from config import (BOUNDS, EXPERIMENTS, RESTORE, ROOT, UserError, any_of, applies, git, is_judged, parse_json, read_json, read_toml,
+                    spelled_out)
 from grammar import named, runs_of
 from published import read_table
+from records import Record
 
 Entry = dict[str, Any]
 
@@ -40,10 +42,7 @@ def stated_claims(name: str) -> list[Entry]:
 
 def locked_claims(name: str) -> list[Entry]:
     file = lock_file(name)
-    try:
-        return json.loads(file.read_text()) if file.exists() else []
-    except json.JSONDecodeError as error:
-        raise UserError(f"{file.relative_to(ROOT)} is not valid JSON: {error}; restore it from the history") from error
+    return read_json(file, RESTORE) if file.exists() else []
 
 
 def committed_lock(name: str) -> bytes | None:
@@ -64,8 +63,7 @@ def missing_from(entries: list[Entry], others: list[Entry]) -> list[Entry]:
 def is_known(name: str, entry: Entry) -> bool:
     """Whether results that judge the entry are recorded in expected.json, or are in run folders here, in one of its sizes."""
     folder = EXPERIMENTS / name
-    file = folder / "expected.json"
-    expected = json.loads(file.read_text()) if file.exists() else {}
+    expected = Record(folder / "expected.json").read()
     known: list[set[str]] = []
     for size in entry["seeds"]:
         for data, runs in expected.get(size, {}).items():
@@ -128,7 +126,8 @@ def lock(name: str) -> None:
     """Writes claims.lock. A claim whose results are known can neither be removed nor changed, except that it may be judged by more
     seeds or in more sizes; and a new claim about them was not stated before them."""
     stated, locked = stated_claims(name), locked_claims(name)
-    committed = json.loads(committed_lock(name) or b"[]")  # should claims.lock have been edited or removed
+    what = f"the committed {lock_file(name).relative_to(ROOT)}"
+    committed = parse_json(committed_lock(name) or b"[]", what, RESTORE)  # should claims.lock have been edited or removed
     for entry in missing_from(locked + committed, stated):
         if is_known(name, entry) and not with_more_seeds(entry, stated):
             raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)} has been judged and must stay as it is in claims.lock; "

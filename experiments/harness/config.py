@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import json
 import subprocess
 import sys
 import tomllib
@@ -119,13 +120,21 @@ def is_judged(entry: dict[str, Any]) -> bool:
     return any(bound in entry for bound in BOUNDS)
 
 
+def filled(template: str, values: Options) -> str:
+    """The text with the value of {workers}, for example, in its place. A KeyError if it is not among the values."""
+    try:
+        return template.format(**values)
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise UserError(f"'{template}' has braces that are not around a name such as {{workers}}") from error
+
+
 def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
     """Expands a claim with `each` to one claim per position of its lists."""
     each = claim.get("each", {})
     if not each:
         return [claim]
     rows = [dict(zip(each, row)) for row in zip(*each.values())]
-    return [{key: value.format(**row) if isinstance(value, str) else value for key, value in claim.items()} for row in rows]
+    return [{key: filled(value, row) if isinstance(value, str) else value for key, value in claim.items()} for row in rows]
 
 
 def tuned_by(grid: dict[str, Any], run: str) -> str | None:
@@ -149,13 +158,28 @@ def names() -> list[str]:
 def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # of the encoding, too
         raise UserError(f"{path.relative_to(ROOT)} is not valid TOML: {error}") from error
+
+
+RESTORE = "restore it from the history"
+
+
+def parse_json(text: bytes, what: str, remedy: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UserError(f"{what} is not valid JSON: {error}; {remedy}") from error
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """remedy: what to do about a damaged file."""
+    return parse_json(path.read_bytes(), str(path.relative_to(ROOT)), remedy)
 
 
 def series_of(template: str, options: Options, varied: set[str]) -> str:
     """A run's name with * for the parts that vary along a series: nbm-* for nbm-8 and nbm-16 of nbm-{workers}."""
-    return template.format(**{key: "*" if key in varied else value for key, value in options.items()})
+    return filled(template, {key: "*" if key in varied else value for key, value in options.items()})
 
 
 def family_of(template: str) -> str:
@@ -176,8 +200,8 @@ def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) 
     for row, cell in itertools.product(rows, cells):
         own = options | row | cell
         named = shared | own
-        runs.append(Run(entry["name"].format(**named), named, entry.get("command", command),
-                        entry.get("baseline", baseline).format(**named), own,
+        runs.append(Run(filled(entry["name"], named), named, entry.get("command", command),
+                        filled(entry.get("baseline", baseline), named), own,
                         series_of(entry["name"], named, {"workers", *each}), family_of(entry["name"])))
     return runs
 

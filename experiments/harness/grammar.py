@@ -8,23 +8,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from config import BOUNDS, SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
-from paragrad.runs import AFTER
+from config import BOUNDS, STATED, Run, UserError, all_runs, any_of, filled, is_judged, spelled_out, tuned_by
 from results import is_relative
+from schema import CONFIG, Kind
 
-TOP = ("command", "baseline", "options", "size", "data", *AFTER, "initial", "run", "tune", "claim", "published", "table", "repeats")
-SIZE = ("seeds", "runs", "data", "options")
-TUNE = (("option", "measure", "seeds", "grid"), ("rungs", "keep"))  # required, optional
-DATA_TUNE = ("grid", "rungs", "keep")  # what may differ on a data set
 MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `paragrad search`
-# Keys of each [[…]], required ones first; a [[run]] has options, too.
-ENTRIES = {
-    "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options", "at", "tune")),
-    "claim": (("text", "left", "op", "right", "stated"), ("margin", "sizes", "data", "each")),
-    "published": (("text", "column", "metric"), ("scale", "rows", *BOUNDS, "stated", "sizes", "file", "key")),
-    "table": ((), ("title", "runs", "curves", "against", "along", "costs", "rows", "columns", "value", "least")),
-    "repeats": (("metric",), ("absolute", "relative", "deviations", "sizes", "runs")),
-}
 OPERATORS = ("<=", ">=", "<", ">")
 
 Config = dict[str, Any]
@@ -46,7 +34,8 @@ def listed(names: Collection[str]) -> str:
 def check(where: str, config: Config) -> None:
     """where: the file's name for the message."""
     try:
-        check_keys(config)
+        check_keys("", config, CONFIG)
+        check_sizes(config)
         runs = {size: check_runs(config, size) for size in config["size"]}
         every = {run.name: run for of_size in runs.values() for run in of_size}
         check_lone_runs(config, every)
@@ -76,30 +65,42 @@ def named(kind: str, entry: Config) -> str:
     return f"[[{kind}]]{f' {name!r}' if name else ''}"
 
 
-def check_keys(config: Config) -> None:
-    known_only("key", config, TOP)
+def check_keys(what: str, entry: Config, kind: Kind) -> None:
+    """The keys of a table, and what they are. what: the table for the message; "": the file itself."""
+    for key, value in entry.items():
+        of_key = kind.keys.get(key, kind.others)
+        if of_key is None:
+            raise unknown(f"{what} has the unknown key" if what else "unknown key", key, kind.keys)
+        if not of_key.fits(value):
+            raise Mistake(f"{what}{': ' if what else ''}'{key}' has to be {of_key.words.format(key=key)}")
+        if isinstance(value, dict):
+            check_keys(place(what, key), value, of_key)
+        elif of_key.keys:
+            for one in value:
+                check_keys(named(key, one), one, of_key)
+    required(what, entry, kind.needed)
+
+
+def place(what: str, key: str) -> str:
+    """The table of this key in the table `what`."""
+    if what.startswith("[["):
+        return f"{what}: {key}"
+    return f"[{what[1:-1]}.{key}]" if what else f"[{key}]"
+
+
+def check_sizes(config: Config) -> None:
     for key in ("size", "run"):
         if not config.get(key):
             raise Mistake(f"has no [{'[run]' if key == 'run' else 'size.…'}]")
-    known_only("[size] has the unknown size", config["size"], SIZES)
-    for name, size in config["size"].items():
-        known_only(f"[size.{name}] has the unknown key", size, SIZE)
-    if "tune" in config:
-        known_only("[tune] has the unknown key", config["tune"], TUNE[0] + TUNE[1])
-        required("[tune]", config["tune"], TUNE[0])
-    for run in config["run"]:
-        required(named("run", run), run, ("name",))
-    for kind, (needed, optional) in ENTRIES.items():
+    for kind in ("claim", "published", "repeats"):
         for entry in config.get(kind, []):
-            known_only(f"{named(kind, entry)} has the unknown key", entry, needed + optional)
-            required(named(kind, entry), entry, needed)
             known_only(f"{named(kind, entry)} has the unknown size", entry.get("sizes", []), tuple(config["size"]))
 
 
 def known_only(what: str, keys: Collection[str], known: tuple[str, ...]) -> None:
     for key in keys:
         if key not in known:
-            raise unknown("unknown key" if what == "key" else what, key, known)
+            raise unknown(what, key, known)
 
 
 def required(what: str, entry: Config, keys: Collection[str]) -> None:
@@ -162,14 +163,9 @@ def check_data_tune(what: str, data: Config, config: Config) -> None:
     tune = config["tune"]
     if "tuned_on" in data:
         raise Mistake(f"{what} has 'tune', but is tuned on another data set")
-    known_only(f"{what}: tune has the unknown key", data["tune"], DATA_TUNE)
     if "keep" in data["tune"] and not (tune | data["tune"]).get("rungs"):
         raise Mistake(f"{what}: tune has 'keep', which only works with 'rungs'")
-    for prefix, values in data["tune"].get("grid", {}).items():
-        if prefix not in tune["grid"]:
-            raise unknown(f"{what}: tune.grid has the unknown key", prefix, tuple(tune["grid"]))
-        if not values:
-            raise Mistake(f"{what}: tune.grid has no value for '{prefix}'")
+    known_only(f"{what}: tune.grid has the unknown key", data["tune"].get("grid", {}), tuple(tune["grid"]))
 
 
 def check_tuning(config: Config, runs: list[Run]) -> None:
@@ -180,17 +176,13 @@ def check_tuning(config: Config, runs: list[Run]) -> None:
     tuned = [run for run in runs if tune["option"] not in run.options]
     if not tuned:
         raise Mistake(f"[tune] tunes nothing: every run sets {tune['option']} itself")
-    if not tune["seeds"]:
-        raise Mistake("[tune] tunes nothing: it has no seeds")
     known_only("[tune] has the unknown measure", [tune["measure"]], MEASURES)
     if not tune.get("rungs", [1]):
         raise Mistake("[tune] has no epoch in 'rungs'")
     if "keep" in tune and "rungs" not in tune:
         raise Mistake("[tune] has 'keep', which only works with 'rungs'")
     used = {tuned_by(tune["grid"], run.name) for run in tuned}
-    for prefix, values in tune["grid"].items():
-        if not values:
-            raise Mistake(f"[tune.grid] has no value for '{prefix}'")
+    for prefix in tune["grid"]:
         if prefix not in used:
             raise Mistake(f"[tune.grid] has values for '{prefix}' without effect: "
                           "no tuned run has that prefix, or an earlier entry covers it")
@@ -270,6 +262,8 @@ def check_table(table: Config, runs: list[Run]) -> None:
         for metric in table["costs"]:
             if is_relative(metric):
                 raise Mistake(f"{named('table', table)}: costs has '{metric}', which is relative to a baseline")
+    if "columns" in table and isinstance(table["columns"], str) != ("rows" in table):
+        raise Mistake(f"{named('table', table)}: 'columns' has to be " + ("an option, as 'rows' is" if "rows" in table else "a list of metrics"))
     if "rows" not in table:
         for key in ("value", "least"):
             if key in table:
@@ -294,7 +288,7 @@ def check_against(table: Config, runs: list[Run]) -> None:
     for run in runs:
         if any_of(table.get("runs", ["*"]), run.name):
             try:
-                other = table["against"].format(**run.options)
+                other = filled(table["against"], run.options)
             except KeyError as error:
                 raise Mistake(f"{named('table', table)}: against has {{{error.args[0]}}}, an option that the run '{run.name}' does not set") from None
             if other not in names:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Iterator
 
 from config import EXPERIMENTS, ROOT, read_toml
-from loading import load
-from records import NO_METRICS, recorded_metrics
+from loading import all_sizes, load
+from records import NO_METRICS, Record, recorded_metrics
 
 
 def leftovers(name: str) -> list[str]:
     """One sentence per leftover, over all sizes."""
     folder = EXPERIMENTS / name
-    sizes = list(read_toml(folder / "config.toml")["size"])
-    expected, tuned, trials = folder / "expected.json", folder / "tuned.toml", folder / "trials.json"
-    found = list(in_expected(name, sizes, json.loads(expected.read_text()))) if expected.exists() else []
+    sizes, tuned = all_sizes(name), folder / "tuned.toml"
+    found = list(in_expected(name, sizes, Record(folder / "expected.json").read()))
     found += in_tuned(name, sizes, read_toml(tuned), "tuned.toml") if tuned.exists() else []
-    found += in_tuned(name, sizes, json.loads(trials.read_text()), "trials.json") if trials.exists() else []
+    found += in_tuned(name, sizes, Record(folder / "trials.json").read(), "trials.json")
     return [f"{(folder / file).relative_to(ROOT)} has {text}" for file, text in found]
 
 

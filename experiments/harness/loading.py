@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from config import EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
 from grammar import check
 from paragrad.runs import AFTER
@@ -16,16 +18,22 @@ def choose_size(name: str, sizes: list[str], wanted: str) -> str:
     return wanted
 
 
-def all_sizes(name: str) -> list[str]:
-    return list(read_toml(EXPERIMENTS / name / "config.toml").get("size", {}))
-
-
-def load(name: str, wanted: str) -> Experiment:
+def config_of(name: str) -> dict[str, Any]:
+    """Its config.toml, checked."""
     if name not in names():
         raise UserError(f"no experiment '{name}'; known: {', '.join(names())}")
     config = read_toml(EXPERIMENTS / name / "config.toml")
     check(f"experiments/{name}/config.toml", config)
-    size = choose_size(name, list(config.get("size", {})), wanted)
+    return config
+
+
+def all_sizes(name: str) -> list[str]:
+    return list(config_of(name)["size"])
+
+
+def load(name: str, wanted: str) -> Experiment:
+    config = config_of(name)
+    size = choose_size(name, list(config["size"]), wanted)
     try:
         chosen = config["size"][size]
         shared = config.get("options", {}) | chosen.get("options", {})

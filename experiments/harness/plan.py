@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,14 @@ class Job:
     def begun_file(self) -> Path:
         """The key of a run that has begun and not ended."""
         return self.folder.with_name(self.folder.name + ".begun.json")
+
+
+def key_in(file: Path) -> dict[str, Any]:
+    """What identifies a run; {} if there is no file, or a damaged one: then the run is made again."""
+    try:
+        return json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
 
 
 class Plan:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
-from config import ROOT, UserError
+from config import ROOT, UserError, read_json
 from plan import Job
 from runner import Runner, locked
 from worlds import mpi_folder, mpi_jobs
@@ -24,7 +23,7 @@ def predicted(job: Job, platform: str) -> Job:
 
 def is_finished(folder: Path) -> bool:
     manifest = folder / "manifest.json"
-    return manifest.exists() and "result" in json.loads(manifest.read_text())
+    return manifest.exists() and "result" in read_json(manifest, "remove the run's folder to run it again")
 
 
 def predict(runner: Runner, platform: str) -> bool:

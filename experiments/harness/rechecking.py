@@ -9,9 +9,9 @@ from typing import Any, Iterator
 
 from config import ROOT, DataSet, Experiment, Run, UserError, git
 from loading import all_sizes, load
-from paragrad.runs import result_of
 from plan import Plan
 from records import CORE_S, Record, options_digest, recorded
+from results import result_in
 from runner import Runner, locked
 from verdicts import print_repetitions, repetitions
 
@@ -88,5 +88,5 @@ def repeats(runs: list[RecordedRun], runner: Runner) -> bool:
         runner.run_jobs(jobs)
     results: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
     for run, job in zip(runs, jobs):
-        results.setdefault(run.data.name, {}).setdefault(run.run.name, {})[run.seed] = result_of(job.folder)
+        results.setdefault(run.data.name, {}).setdefault(run.run.name, {})[run.seed] = result_in(job.folder)
     return print_repetitions(repetitions(experiment, results, recorded(experiment)), f"{experiment.name}, {experiment.size}: ")

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from config import ROOT, Experiment
-from paragrad.runs import MACHINE, result_of
+from paragrad.runs import MACHINE
 from plan import Job
 from records import CORE_S, Record, options_digest, recorded_metrics
+from results import result_in
 from runner import Runner, locked
 from verdicts import value_of
 
@@ -29,7 +30,7 @@ def record(runner: Runner, only_missing: bool) -> None:
 
     def finished(job: Job, _: str) -> None:
         keys = keys_of[job.label]
-        file.put(keys, options_digest(runner, job), known_metrics(result_of(job.folder), recorded_metrics(experiment, keys[2])))
+        file.put(keys, options_digest(runner, job), known_metrics(result_in(job.folder), recorded_metrics(experiment, keys[2])))
 
     with locked(experiment):
         runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from config import Experiment, any_of, spelled_out
+from config import RESTORE, ROOT, Experiment, UserError, any_of, read_json, spelled_out
 from derived import derived
 from paragrad.runs import MACHINE
 from plan import Job, Plan
@@ -20,6 +20,8 @@ from results import Results, is_relative, parts_of
 OPTIONS = "options"  # the digest of its options
 CORE_S = "core_s"    # the core-seconds that it took
 NO_METRICS = (OPTIONS, MACHINE, CORE_S)
+
+DEPTH = 4  # of expected.json: size, data set, run, seed; of trials.json: data set, run, value, seed
 
 
 def options_digest(plan: Plan, job: Job) -> str:
@@ -37,6 +39,11 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     os.replace(new, path)
 
 
+def is_nested(content: Any, depth: int) -> bool:
+    """Whether there are objects within objects, this deep."""
+    return isinstance(content, dict) and (depth == 0 or all(is_nested(one, depth - 1) for one in content.values()))
+
+
 @dataclass(frozen=True)
 class Record:
     """A JSON file with the values of runs, each under a path of keys."""
@@ -44,7 +51,10 @@ class Record:
     path: Path
 
     def read(self) -> dict[str, Any]:
-        return json.loads(self.path.read_text()) if self.path.exists() else {}
+        content = read_json(self.path, RESTORE) if self.path.exists() else {}
+        if not is_nested(content, DEPTH):
+            raise UserError(f"{self.path.relative_to(ROOT)} is not made of values under {DEPTH} keys each; {RESTORE}")
+        return content
 
     def write(self, content: dict[str, Any]) -> None:
         write_json(self.path, content)

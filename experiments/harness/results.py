@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from config import DataSet, Experiment, Run, UserError
-from paragrad.runs import result_of
-from plan import Plan
+import paragrad.runs
+from plan import Plan, key_in
 
 Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
 
@@ -18,8 +18,16 @@ class NotRun(UserError):
     """A claim or row refers to a run that is not among the results."""
 
 
+def result_in(folder: Path) -> dict[str, Any]:
+    """The result of a run here."""
+    try:
+        return paragrad.runs.Run(folder).result
+    except paragrad.runs.Error as error:
+        raise UserError(f"{error}; remove the run's folder to run it again") from error
+
+
 def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:
-    return {data.name: {run.name: {seed: result_of(experiment.run_folder(data.name, run.name, seed)) for seed in experiment.seeds}
+    return {data.name: {run.name: {seed: result_in(experiment.run_folder(data.name, run.name, seed)) for seed in experiment.seeds}
                         for run in experiment.runs} for data in data_sets}
 
 
@@ -29,7 +37,7 @@ def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
         if not (plan.experiment.run_folder(data.name, run.name, seed) / "manifest.json").exists():
             return False
         job = plan.job(data, run, seed)
-        if not job.key_file.exists() or json.loads(job.key_file.read_text())["options"] != job.options:
+        if key_in(job.key_file).get("options") != job.options:
             return False
     return True
 

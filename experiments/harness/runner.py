@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator, TypeVar
 
-from config import ROOT, DataSet, Experiment, Options, UserError, any_of
+from config import ROOT, DataSet, Experiment, Options, UserError, any_of, read_json
 from grammar import unknown
-from plan import Job, Plan
+from plan import Job, Plan, key_in
 from records import CORE_S, write_json
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
@@ -80,7 +80,7 @@ def run_command(command: list[Any]) -> tuple[str, float]:
 def cost_of(folder: Path) -> float:
     """What the run has taken until it was interrupted, as far as is known."""
     file = folder / "cost.json"
-    return json.loads(file.read_text())[CORE_S] if file.exists() else 0
+    return read_json(file, "remove it to resume without these costs")[CORE_S] if file.exists() else 0
 
 
 def known_options(program: Path, command: str) -> list[str]:
@@ -138,7 +138,7 @@ class Runner(Plan):
         if not self.chosen_data:
             known = ", ".join(one.name for one in experiment.data)
             raise UserError(f"{experiment.name} has no data set '{data}' in size {experiment.size}; known: {known}")
-        if not os.access(program, os.X_OK):
+        if not (program.is_file() and os.access(program, os.X_OK)):
             raise UserError(f"there is no program {program}: build it with make build")
         self.program = program.resolve()
         check_options(experiment, self.program)
@@ -187,10 +187,7 @@ class Runner(Plan):
         return self.file_digests[path]
 
     def has_key(self, file: Path, job: Job) -> bool:
-        try:
-            return json.loads(file.read_text()) == self.key(job)
-        except (OSError, json.JSONDecodeError):
-            return False
+        return key_in(file) == self.key(job)
 
     def is_done(self, job: Job) -> bool:
         return self.has_key(job.key_file, job) and (job.folder / "manifest.json").exists()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from config import ROOT, DataSet, Run, UserError, tuned_by
-from plan import SEED, Job
+from plan import SEED, Job, key_in
 from records import CORE_S, Record, options_digest, write_json
 from runner import Runner, cost_of, in_parallel, locked, run_command, search_command
 
@@ -89,7 +89,7 @@ class Search:
         words += [f"--{key}={self.settings[key]}" for key in ("measure", "keep") if key in self.settings]
         identity = {"words": words, "trials": [self.runner.key(self.trial(value, seed)) for value in self.values for seed in self.settings["seeds"]]}
         identity_file = folder.with_name(folder.name + ".key.json")
-        if not identity_file.exists() or json.loads(identity_file.read_text()) != identity:
+        if key_in(identity_file) != identity:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(identity_file, identity)

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 from config import ROOT, DataSet, UserError
-from paragrad.runs import result_of
 from plan import Job
+from results import result_in
 from runner import SIMULATION_OPTIONS, Runner, arguments
 
 
@@ -84,7 +84,7 @@ def compare_worlds(runner: Runner, name: str) -> bool:
     found = re.search(r"weights sha256 (\w+)", done.stdout)
     if done.returncode != 0 or found is None:
         raise UserError(f"the run under mpiexec failed: {done.stderr.strip() or done.stdout.strip()}")
-    simulated = result_of(job.folder)["parameters_sha256"]
+    simulated = result_in(job.folder)["parameters_sha256"]
     same = simulated == found[1]
     print(f"simulated  {simulated}\nmpiexec    {found[1]}\n"
           f"{'the same weights, bit for bit' if same else 'THE WEIGHTS DIFFER'}: {job.folder.relative_to(ROOT)}, {out}")

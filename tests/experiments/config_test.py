@@ -6,12 +6,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/notebooks"), str(ROOT / "experiments/harness")]
 
 import toy  # noqa: E402
+from config import UserError  # noqa: E402
+from grammar import check  # noqa: E402
 
 TUNE = '[tune]\noption = "momentum"\nmeasure = "valid_error"\nseeds = [1]\n[tune.grid]\nsgd = [0.5]\nma = [0.5, 0.9]\nlarge = [0.9]\n'
 CLAIM = '[[claim]]\ntext = "a claim"\nstated = "before"\nleft = "{left}"\nop = "{op}"\nright = {right}\n{more}\n'
@@ -117,12 +121,12 @@ class Config(unittest.TestCase):
             ([], TUNE.replace("sgd = [0.5]", "sgd = []"), "[tune.grid]", "'sgd'"),
             ([], TUNE + "async = [0.1]\n", "[tune.grid]", "'async'"),
             ([], TUNE.replace("ma = ", "nbm = "), "[tune.grid]", "'nbm'"),
-            ([], TUNE.replace("seeds = [1]", "seeds = []"), "[tune] tunes nothing"),
+            ([], TUNE.replace("seeds = [1]", "seeds = []"), "[tune]", "'seeds'"),
             ([], TUNE.replace("valid_error", "word_error"), "[tune]", "'word_error'"),
             ([], TUNE.replace("seeds = [1]", "seeds = [1]\nkeep = 0.5"), "[tune]", "'keep'", "'rungs'"),
             ([("learning-rate = 0.1", "learning-rate = 0.1\nmomentum = 0.9")], TUNE, "[tune] tunes nothing", "momentum"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { mas = [0.5] } }')], TUNE, "[[data]] 'toy'", "'mas'", "did you mean 'ma'"),
-            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { ma = [] } }')], TUNE, "[[data]] 'toy'", "no value for 'ma'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { ma = [] } }')], TUNE, "[[data]] 'toy'", "'ma' has to be"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { keep = 0.5 }')], TUNE, "[[data]] 'toy'", "'keep'", "'rungs'"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { rungs = [] }')], "", "[[data]] 'toy'", "there is no [tune]"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { seeds = [2] }')], TUNE, "[[data]] 'toy'", "'seeds'"),
@@ -149,6 +153,23 @@ class Config(unittest.TestCase):
                 self.refused(self.with_config(words=("verify", "toy", "--size", "smoke")), f"experiments/toy/{file}", *parts)
                 path.unlink()
 
+    def test_damaged_files_are_named(self):
+        conflict = "<<<<<<< HEAD\n{}\n=======\n"
+        for file, text in (("expected.json", conflict), ("trials.json", conflict), ("expected.json", "[]"), ("expected.json", '{"smoke": {"toy": 3}}')):
+            with self.subTest(file=file, text=text):
+                path = self.experiment / file
+                self.addCleanup(path.unlink, missing_ok=True)
+                path.write_text(text)
+                self.refused(self.with_config(words=("verify", "toy", "--size", "smoke")), f"experiments/toy/{file} is not", "restore it from the history")
+                if file == "expected.json":
+                    for command in ("judge", "recheck", "cost"):
+                        self.refused(self.harness(command, "toy"), f"experiments/toy/{file} is not", "restore it from the history")
+                path.unlink()
+        (self.experiment / "config.toml").write_bytes(toy.CONFIG.encode() + "# é".encode("latin-1"))
+        self.refused(self.harness("judge", "toy"), "experiments/toy/config.toml is not valid TOML", "0xe9")
+        self.refused(self.harness("cost", "toi"), "no experiment 'toi'")
+        self.refused(self.with_config(words=("--program", str(self.root), "run", "toy")), f"there is no program {self.root}")
+
     def test_options_of_other_commands_are_refused(self):
         self.refused(self.with_config(words=("verify", "toy", "--run", "sgd")), "--run", "worlds")
         self.refused(self.with_config(words=("run", "toy", "--platform", "x.toml")), "--platform", "predict")
@@ -164,6 +185,57 @@ class Config(unittest.TestCase):
         self.assertEqual(lint.returncode, 1)
         self.assertEqual(lint.stdout.splitlines(), ["experiments/hidden has no README.md",
                                                     "experiments/README.md has no line for experiments/hidden"])
+
+
+class Types(unittest.TestCase):
+    def refused(self, old: str, new: str, *parts: str, added: str = "") -> None:
+        self.assertIn(old, toy.CONFIG)
+        with self.subTest(new=new, added=added), self.assertRaises(UserError) as found:
+            check("toy/config.toml", tomllib.loads(toy.CONFIG.replace(old, new, 1) + added))
+        if hasattr(found, "exception"):
+            for part in ("toy/config.toml", *parts):
+                self.assertIn(part, str(found.exception))
+            self.assertNotIn("\n", str(found.exception))
+
+    def test_what_a_value_has_to_be_is_said_where_it_is_not(self):
+        for old, new, *parts in (
+            ("[options]", "[[options]]", "'options' has to be a table"),
+            ("[[data]]", "[data]", "'data' has to be tables in double brackets, [[data]]"),
+            ("[[repeats]]", "[repeats]", "'repeats' has to be tables in double brackets, [[repeats]]"),
+            ('baseline = "sgd"', 'baseline = "sgd"\nsize.laptop = 2', "[size]: 'laptop' has to be a table"),
+            ("seeds = [1, 2]", "seeds = 2", "[size.smoke]: 'seeds' has to be a list of different whole numbers"),
+            ("seeds = [1, 2]", "seeds = []", "[size.smoke]: 'seeds'"),
+            ("seeds = [1, 2]", "seeds = [1, 1]", "[size.smoke]: 'seeds'"),
+            ("seeds = [1, 2]", "seeds = [1, 2.5]", "[size.smoke]: 'seeds'"),
+            ("seeds = [1, 2]", "seeds = [true]", "[size.smoke]: 'seeds'"),
+            ("minibatch = 16", "minibatch = 2026-11-27", "[options]: 'minibatch' has to be a text, a number, true or false"),
+            ("minibatch = 16", "minibatch = { of = 16 }", "[options]: 'minibatch'"),
+            ("momentum = 0\n", "momentum = 00:00:00\n", "[[run]] 'async-2': 'momentum'"),
+            ("{ workers = [2, 4] }", "{ workers = 2 }", "[[run]] 'ma-{workers}': each: 'workers' has to be a list with at least one value"),
+            ("{ workers = [2, 4] }", '{ workers = "24" }', "[[run]] 'ma-{workers}': each: 'workers'"),
+            ("{ workers = [2, 4] }", "{ workers = [] }", "[[run]] 'ma-{workers}': each: 'workers'"),
+            ("{ workers = [2, 4] }", "[2, 4]", "[[run]] 'ma-{workers}': 'each' has to be a table"),
+            ('name = "async-2"', "name = 1", "[[run]] 1: 'name' has to be a text"),
+            ('file = "data/toy.h5"', 'file = "data/toy.h5"\noptional = "yes"', "[[data]] 'toy': 'optional' has to be true or false"),
+            ("right = 1000", "right = true", "[[claim]] 'two workers are a thousand times as fast': 'right' has to be a number or run.metric"),
+            ('sizes = ["full"]', 'sizes = "full"', "[[claim]] 'sixty-four <workers> err in at most 90 %': 'sizes' has to be a list of texts"),
+            ("within = 10", 'within = "10 %"', "[[published]] 'a speed-up of a publication': 'within' has to be a number"),
+            ('title = "results"', 'title = "results"\ncurves = 0', "[[table]] 'results': 'curves' has to be a whole number of at least 1"),
+            ('title = "results"', 'title = "results"\ncolumns = "test_error"', "[[table]] 'results': 'columns' has to be a list of metrics"),
+            ('columns = "strategy"', 'columns = ["strategy"]', "[[table]] 'speed-up by strategy': 'columns' has to be an option"),
+            ("absolute = 0.1", 'absolute = "0.1"', "[[repeats]] 'test_error': 'absolute' has to be a number"),
+        ):
+            self.refused(old, new, *parts)
+        self.refused("[options]", "[options]", "[tune.grid]: 'sgd' has to be a list of numbers", added=TUNE.replace("sgd = [0.5]", "sgd = 0.5"))
+        self.refused("[options]", "[options]", "[tune.grid]: 'sgd'", added=TUNE.replace("sgd = [0.5]", 'sgd = [0.5, "x"]'))
+
+    def test_braces_without_an_option_are_named(self):
+        for name in ("ma-{", "ma-}", "{}", "{0}", "{workers.x}", "{workers[0]}", "{strategy:d}"):
+            self.refused('name = "ma-{workers}"', f'name = "{name}"', f"'{name}' has braces that are not around a name")
+        self.refused('baseline = "sgd"', 'baseline = "{"', "'{' has braces")
+        self.refused('against = "sgd"', 'against = "{"', "'{' has braces")
+        self.refused("[options]", "[options]", "'ma-{n}{.test_error' has braces", added=claim("ma-{n}{.test_error", more="each = { n = [2, 4] }"))
+        self.refused('name = "ma-{workers}"', 'name = "ma-{wrokers}"', "lacks 'wrokers', which a run's name")
 
 
 if __name__ == "__main__":

@@ -91,6 +91,21 @@ class Interrupted(unittest.TestCase):
             self.assertEqual(found[metric], expected[metric])
         self.assertEqual(self.how(), ["--overwrite", "--overwrite", "--resume"])
 
+    def test_damaged_files_of_a_run_are_named(self):
+        self.kill_in_the_middle()
+        costs, manifest, key = self.run / "cost.json", self.run / "manifest.json", self.run.with_name("sgd-s1.key.json")
+        for damaged, remedy in ((costs, "remove it"), (manifest, "remove the run's folder")):
+            damaged.write_text("{")
+            process = self.start()
+            _, complaint = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, complaint)
+            self.assertRegex(complaint, f"^harness: .*runs/smoke/toy/sgd-s1/{damaged.name}'? is .*; {remedy}.*\n$")
+            damaged.unlink()
+            self.finish()
+        key.write_text("{")
+        self.finish()
+        self.assertEqual(self.how(), ["--overwrite", "--resume", "--overwrite", "--overwrite"])
+
     def test_with_other_options_it_begins_anew(self):
         self.kill_in_the_middle()
         path = self.root / "experiments/toy/config.toml"

@@ -190,7 +190,7 @@ def read(path: Path, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
 
 def result_of(folder: Path) -> dict[str, Any]:
     """The manifest's "result" and a few facts about the run."""
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = read(folder / "manifest.json", json.loads)
     found = manifest["result"] | manifest["result"].get("strategy", {})
     result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
     result[MACHINE] = machine_of(manifest)
@@ -207,7 +207,7 @@ def result_of(folder: Path) -> dict[str, Any]:
             result[name] = manifest["run"][name]
     for more in (*(f"{command}.json" for command in AFTER), "cost.json"):
         if (folder / more).exists():
-            result |= json.loads((folder / more).read_text())
+            result |= read(folder / more, json.loads)
     if records := validations(folder):
         result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
     if len(rates := rates_between(training_records(folder))) > 1:
