@@ -9,9 +9,19 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from config import BOUNDS, STATED, Run, UserError, all_runs, any_of, filled, is_judged, spelled_out, tuned_by
+from paragrad.runs import AFTER
 from results import is_relative
 from schema import CONFIG, Kind
 
+# Options that a run cannot have, and why.
+NOT_OF_RUNS = {
+    **dict.fromkeys(("host-threads", "jobs", "out", "overwrite", "quiet", "result", "resume"), "which the harness sets itself"),
+    **dict.fromkeys(("seed", "seeds", "draw-seed"), "which the seeds of the size set"),
+    "data": "which [[data]] sets",
+    "init": "which [initial] sets",
+    "config": "but options have to be in config.toml itself",
+    **dict.fromkeys(("help", "only-rank", "part", "parts", "write-jobs"), "with which nothing is run"),
+}
 MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `paragrad search`
 OPERATORS = ("<=", ">=", "<", ">")
 
@@ -39,6 +49,7 @@ def check(where: str, config: Config) -> None:
         runs = {size: check_runs(config, size) for size in config["size"]}
         every = {run.name: run for of_size in runs.values() for run in of_size}
         check_lone_runs(config, every)
+        check_options(config, [run for of_size in runs.values() for run in of_size])
         check_data(config)
         check_tuning(config, [run for of_size in runs.values() for run in of_size])
         for claim in config.get("claim", []):
@@ -137,6 +148,19 @@ def check_lone_runs(config: Config, every: dict[str, Run]) -> None:
         for run in all_runs(config, size):
             if run.name not in every:
                 raise Mistake(f"the run '{run.name}' belongs to no size")
+
+
+def check_options(config: Config, runs: list[Run]) -> None:
+    """No run sets what comes from elsewhere: one of the two would have no effect."""
+    refused = NOT_OF_RUNS.keys() - {option for option, section in (("data", "data"), ("init", "initial")) if section not in config}
+    places = [(f"the run '{run.name}'", run.options, refused) for run in runs]
+    places += [(named("data", data), data.get("options", {}), refused) for data in config.get("data", [])]
+    places += [("[initial]", config.get("initial", {}), refused - {"init"}), ("[tune]", [config.get("tune", {}).get("option")], refused)]
+    places += [(f"[{command}]", config.get(command, {}), {"result"}) for command in AFTER]
+    for what, options, not_here in places:
+        for option in options:
+            if option in not_here:
+                raise Mistake(f"{what} sets '{option}', {NOT_OF_RUNS[option]}")
 
 
 def check_data(config: Config) -> None:

@@ -57,7 +57,7 @@ class Plan:
         options = run.options | data.options | run.own
         if data.file:
             options["data"] = data.file
-        if run.command == "simulate":
+        if run.command in ("simulate", "train"):
             options["seed"] = seed
         if run.command == "search":  # whose runs are of `simulate`
             options |= {"seeds": seed} | ({"draw-seed": seed} if "draws" in options else {})

@@ -75,6 +75,12 @@ class Toy(unittest.TestCase):
             self.assertEqual(len(self.harness(*words).splitlines()), 8)
         self.assertIn("no experiment 'toi'", self.harness("worlds", "--run", "sgd", "toi", status=2))
 
+    def test_a_run_of_train_gets_the_seeds_too(self):
+        self.change('platform = "sim/platforms/k40m-fdr.toml"\n', "")
+        self.change('baseline = "sgd"', 'baseline = "sgd"\ncommand = "train"')
+        self.assertEqual([re.search(r"--seed=(\d)", line)[1] for line in self.harness("commands", "toy", "--size", "smoke").splitlines()],
+                         ["1"] * 4 + ["2"] * 4)
+
     def test_times_are_predicted_without_saving(self):
         toy.make_data(self.root)
         self.change("blocks = 4", "blocks = 4\ncheckpoint-every = 1")

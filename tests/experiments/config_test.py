@@ -115,6 +115,27 @@ class Config(unittest.TestCase):
             with self.subTest(added=added):
                 self.refused(self.with_config(added=added), "experiments/toy/config.toml", "[[claim]] 'a claim'", *parts)
 
+    def test_options_that_the_harness_sets_are_refused(self):
+        initial = '[initial]\nstrategy = "sgd"\nworkers = 1\n'
+        for old, new, added, said in (
+            ("[options]", "[options]\nseed = 3", "", "the run 'sgd' sets 'seed', which the seeds of the size set"),
+            ("[options]", '[options]\ndata = "data/toy.h5"', "", "the run 'sgd' sets 'data', which [[data]] sets"),
+            ("[options]", '[options]\ninit = "x.h5"', initial, "the run 'sgd' sets 'init', which [initial] sets"),
+            ("[options]", "[options]\nhost-threads = 2", "", "the run 'sgd' sets 'host-threads', which the harness sets itself"),
+            ("[options]", '[options]\nconfig = "x.toml"', "", "the run 'sgd' sets 'config', but options have to be in config.toml itself"),
+            ("[options]", "[options]\nhelp = true", "", "the run 'sgd' sets 'help', with which nothing is run"),
+            ("each = {", 'out = "x"\neach = {', "", "the run 'ma-2' sets 'out', which the harness sets itself"),
+            ("each = {", "each = { resume = [true, false],", "", "the run 'ma-2' sets 'resume', which the harness sets itself"),
+            ("options = { epochs = 3 }", "options = { quiet = true }", "", "the run 'sgd' sets 'quiet', which the harness sets itself"),
+            ("[[run]]", "options = { seed = 3 }\n[[run]]", "", "[[data]] 'toy' sets 'seed', which the seeds of the size set"),
+            ("[options]", "[options]", initial + "seed = 3", "[initial] sets 'seed', which the seeds of the size set"),
+            ("[options]", "[options]", '[sharpness]\nresult = "x"', "[sharpness] sets 'result', which the harness sets itself"),
+            ("[options]", "[options]", TUNE.replace('"momentum"', '"seed"'), "[tune] sets 'seed', which the seeds of the size set"),
+        ):
+            with self.subTest(said=said):
+                self.refused(self.with_config((old, new), added=added), f"experiments/toy/config.toml: {said}")
+        self.assertEqual(self.with_config(added=initial + 'init = "x.h5"').returncode, 0)  # the model that [initial] starts from
+
     def test_a_tuning_that_tunes_nothing_is_named(self):
         self.refused(self.with_config(added=TUNE), "no value for toy sgd: make tune-toy")  # as it should be
         for changes, added, *parts in (
