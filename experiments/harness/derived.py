@@ -14,10 +14,11 @@ def derived(run: Run, options: Options, recorded: dict[str, Any]) -> dict[str, A
     """workers, epoch_s, samples_per_s and bus_bytes_per_s, each if the options alone decide how much the run trains or exchanges."""
     if run.command not in ("simulate", "collective"):
         return {}
-    found: dict[str, Any] = {"workers": options["workers"]} if "workers" in options else {}
+    workers = number(options, "workers")
+    found: dict[str, Any] = {"workers": workers} if workers else {}
     if run.command == "collective" and "time_s" in recorded and options.get("operation", "allreduce") == "allreduce":
-        share = (options["workers"] - 1) / options["workers"]
-        found["bus_bytes_per_s"] = 2 * share * number_in(options["bytes"]) / recorded["time_s"]
+        if workers and number(options, "bytes"):
+            found["bus_bytes_per_s"] = 2 * (workers - 1) / workers * number(options, "bytes") / recorded["time_s"]
     if run.command == "simulate" and "training_s" in recorded:
         if epochs := whole_epochs(options):
             found["epoch_s"] = recorded["training_s"] / epochs
@@ -26,22 +27,28 @@ def derived(run: Run, options: Options, recorded: dict[str, Any]) -> dict[str, A
     return found
 
 
-def whole_epochs(options: Options) -> int:
+def whole_epochs(options: Options) -> float:
     """Passes over the training set; 0 if the training may end earlier or leave samples out."""
-    cut = any(options.get(name, 0) > 0 for name in ("target-error", "max-blocks", "max-steps"))
-    return 0 if cut or options.get("schedule") == "newbob" else options.get("epochs", 0)
+    cut = any(number(options, name) > 0 for name in ("target-error", "max-blocks", "max-steps"))
+    return 0 if cut or options.get("schedule") == "newbob" else number(options, "epochs")
 
 
-def samples_of(options: Options) -> int:
+def samples_of(options: Options) -> float:
     """What all workers together process; 0 if that depends on a data file, or on more than the minibatches that are timed."""
-    there, timed = options.get("train-samples", 0), options.get("max-steps", 0) * options.get("minibatch", 0)
+    there, timed = number(options, "train-samples"), number(options, "max-steps") * number(options, "minibatch")
     if not timed:
         return there * whole_epochs(options)
     shared = options.get("strategy") in ("sgd", "data_parallel")  # their minibatch is that of all workers
     return timed if shared and options.get("blocks") == options.get("epochs") == 1 and timed <= there else 0
 
 
+def number(options: Options, name: str) -> float:
+    """The option's value, which may be a text such as "1kB"; 0 if it is not set."""
+    value = options.get(name, 0)
+    return value if isinstance(value, (int, float)) else number_in(value) or 0
+
+
 def number_in(value: Any) -> float | None:
     """The number in 8, 8.5 or "1kB"; None for a word."""
-    found = re.fullmatch(r"([\d.]+)([kMG]?)B?", str(value))
+    found = re.fullmatch(r"(\d+\.?\d*)([kMG]?)B?", str(value))
     return float(found[1]) * PREFIXES[found[2]] if found else None

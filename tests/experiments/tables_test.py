@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Differences of errors along a property of the data sets, and tolerances of recorded values, from results made by hand."""
+"""Differences of errors along a property of the data sets, tolerances of recorded values, and derived metrics, from results made by hand."""
 
 import re
 import sys
@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "experiments/harness")]
 
 from config import DataSet, Experiment, Run  # noqa: E402
+from derived import derived  # noqa: E402
 from tables import trend  # noqa: E402
 from verdicts import repetition  # noqa: E402
 
@@ -60,6 +61,17 @@ class Deviations(unittest.TestCase):
     def test_on_a_machine_like_this_one_nothing_may_differ(self):
         self.assertEqual(self.wrong(machine="one", sgd=[0.2, 0.201]), [])
         self.assertEqual(self.wrong(machine="one", sgd=[0.2, 0.2010001]), ["data sgd seed 2"])
+
+
+class Derived(unittest.TestCase):
+    def test_a_number_may_be_written_as_a_text_and_words_give_nothing(self):
+        run = Run("sgd", {})
+        numbers = {"workers": 8, "epochs": 2, "train-samples": 100, "target-error": 0}
+        expected = {"workers": 8, "epoch_s": 5, "samples_per_s": 20}
+        self.assertEqual(derived(run, numbers, {"training_s": 10}), expected)
+        self.assertEqual(derived(run, {key: str(value) for key, value in numbers.items()}, {"training_s": 10}), expected)
+        self.assertEqual(derived(run, dict.fromkeys(numbers, "many"), {"training_s": 10}), {})
+        self.assertEqual(derived(run, dict.fromkeys(numbers, "1.2.3"), {"training_s": 10}), {})
 
 
 if __name__ == "__main__":
