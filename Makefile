@@ -37,8 +37,8 @@ build: $(BUILD)/CMakeCache.txt ## build everything in Release mode
 program: $(BUILD)/CMakeCache.txt ## build only the program
 	@cmake --build $(BUILD) -j $(JOBS) --target paragrad
 
-python: $(BUILD)/venv/bin/pytest $(BUILD)/CMakeCache.txt ## build the Python package in BUILD/python, with tools from PyPI in BUILD/venv
-	@cmake --build $(BUILD) -j $(JOBS) --target paragrad_python
+python: $(BUILD)/venv/bin/pytest $(BUILD)/CMakeCache.txt ## build the Python package in BUILD/python and the program, with tools from PyPI in BUILD/venv
+	@cmake --build $(BUILD) -j $(JOBS) --target paragrad_python paragrad
 
 $(BUILD)/venv/bin/pytest:
 	@$(PYTHON) matplotlib pandas venv -- -m venv --system-site-packages $(BUILD)/venv

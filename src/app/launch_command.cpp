@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "app/child_process.hpp"
 #include "app/command.hpp"
 #include "app/number_options.hpp"
+#include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "comm/membership.hpp"
 #include "core/errors.hpp"
@@ -79,12 +81,24 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
 
 volatile sig_atomic_t told_to_stop = 0;
 
-/// Of batch systems before they take the nodes away, and of the keyboard.
-void heed_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { told_to_stop = 1; };
-  for (const int number : {SIGTERM, SIGINT, SIGUSR1}) ::sigaction(number, &action, nullptr);
-}
+/// In its lifetime, signals of batch systems before they take the nodes away, and of the keyboard, set told_to_stop.
+class HeededSignals {
+ public:
+  HeededSignals() {
+    told_to_stop = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { told_to_stop = 1; };
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &action, &before_[i]);
+  }
+  ~HeededSignals() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
+  }
+  HeededSignals(const HeededSignals&) = delete;
+
+ private:
+  static constexpr std::array numbers{SIGTERM, SIGINT, SIGUSR1};
+  std::array<struct sigaction, numbers.size()> before_{};
+};
 
 /// A file with the number of available ranks.
 class RanksFile {
@@ -120,7 +134,7 @@ class Launch {
   Launch(const LaunchArguments& arguments, Training training)
       : arguments_(arguments),
         training_(std::move(training)),
-        program_(std::filesystem::read_symlink("/proc/self/exe")),
+        program_(own_program()),
         file_(arguments.ranks_file),
         wanted_(at_most_one_per_worker(file_.ranks().value_or(arguments.ranks))) {
     if (arguments.launcher.find(place_of_ranks) == std::string::npos)
@@ -130,7 +144,7 @@ class Launch {
 
   int run() {
     const core::FolderLock alone(training_.out, ".launch");  // its trainings lock the folder one after the other
-    heed_signals();
+    const HeededSignals heeded;
     while (!told_to_stop) {
       ranks_ = wanted_;
       last_state_ = state();

@@ -8,6 +8,7 @@
 #include "app/child_process.hpp"
 #include "app/command.hpp"
 #include "app/finished_run.hpp"
+#include "app/own_program.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -46,7 +47,7 @@ void check(const PlotArguments& arguments) {
 
 /// The folder of the Python package: the installed program's, or that of the source.
 std::string package_folder() {
-  const fs::path installed = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/paragrad/python";
+  const fs::path installed = fs::path(own_program()).parent_path().parent_path() / "share/paragrad/python";
   const fs::path source = core::build_info().python;
   for (const fs::path& folder : {installed, source})
     if (fs::exists(folder / "paragrad/plot_command.py")) return folder;

@@ -8,6 +8,7 @@
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/option_values.hpp"
+#include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "app/search/job_array.hpp"
 #include "app/search/search.hpp"
@@ -131,7 +132,7 @@ std::vector<std::size_t> runs_of_part(std::size_t part, std::size_t number, std:
 
 /// The search's command line up to the number of the part.
 std::vector<std::string> command_of_parts(const SearchArguments& arguments, const CLI::App& parser) {
-  std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe"), "search"};
+  std::vector<std::string> command{own_program(), "search"};
   const std::set<std::string> set_here{"write-jobs", "parts"};
   for (const CLI::Option* const option : named_options(parser))
     if (option->count() > 0 && !set_here.contains(option->get_name().substr(2)))

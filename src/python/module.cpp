@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/interruption.hpp"
+#include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
 #include "core/errors.hpp"
@@ -108,6 +109,7 @@ void raise(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"));
+  module.def("set_program", &app::set_own_program, nb::arg("path"));
   bind_checkpoints(module);
   bind_views(module);
 }

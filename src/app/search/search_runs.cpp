@@ -10,6 +10,8 @@
 
 #include "app/child_process.hpp"
 #include "app/command.hpp"
+#include "app/interruption.hpp"
+#include "app/own_program.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
@@ -114,7 +116,7 @@ std::vector<std::string> SearchRuns::behind(const std::vector<std::size_t>& conf
 std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std::uint64_t seed) const {
   std::vector<std::string> command;
   if (plan_.ranks > 0) command = {"mpiexec", "-n", core::format("{}", plan_.ranks)};
-  command.push_back(fs::read_symlink("/proc/self/exe"));
+  command.push_back(own_program());
   command.push_back(plan_.command);
   const search::Values& values = plan_.configurations[configuration];
   for (const auto& [option, value] : values) command.push_back(core::format("--{}={}", option, with_seed(value, seed)));
@@ -181,6 +183,7 @@ void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch
   }
   std::list<Job> running;
   while (!waiting.empty() || !running.empty()) {
+    check_interruption();
     while (!waiting.empty() && running.size() < static_cast<std::size_t>(plan_.jobs)) {
       const auto [configuration, seed] = waiting.front();
       waiting.pop_front();

@@ -6,6 +6,7 @@ import contextlib
 import os
 import tempfile
 import threading
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,21 @@ from .runs import Error, Run
 from .strategy import Strategy, options_of
 
 _one_at_a_time = threading.Lock()
+
+
+def _program() -> str:
+    """The program that was built or installed with this package, for commands that start it (search, launch); "" if there is none."""
+    module = Path(_core.__file__)
+    if (built := module.parents[2] / "paragrad").is_file():  # next to build/python
+        return str(built)
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        files = [Path(file.locate()).resolve() for file in metadata.files("paragrad") or ()]
+        if module.resolve() in files:  # this package, not one that is installed as well
+            return next((str(file) for file in files if file.name == "paragrad" and file.is_file()), "")
+    return ""
+
+
+_core.set_program(_program())
 
 
 def words_of(options: dict[str, Any]) -> list[str]:
