@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -26,8 +27,8 @@ using namespace std::chrono_literals;
   if (::getppid() != parent) ::_exit(127);  // it died before the call above
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
-  for (const int output : {STDOUT_FILENO, STDERR_FILENO})
-    if (log >= 0) ::dup2(log, output);
+  ::dup2(log >= 0 ? log : ::fileno(stdout), STDOUT_FILENO);  // which differ where the Python module collects what is printed
+  if (log >= 0) ::dup2(log, STDERR_FILENO);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -43,6 +44,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::s
   if (descriptor < 0 && !log.empty())
     throw core::ConfigError(core::format("cannot write '{}': {}", log, std::strerror(errno)));
   const pid_t parent = ::getpid();
+  std::fflush(stdout);
   process_ = ::fork();
   if (process_ == 0) become(command, descriptor, parent);
   const int error = errno;

@@ -94,7 +94,8 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
     fmt::print("{}", parser.help(prefix_of(parser)));
     return success;
   } catch (const CLI::Success& version) {
-    return parser.exit(version);
+    fmt::print("{}\n", version.what());
+    return success;
   } catch (const CLI::FileError&) {
     throw core::ConfigError(core::format("cannot read the --config file '{}'", parser.get_config_ptr()->as<std::string>()));
   } catch (const CLI::ParseError& error) {

@@ -62,3 +62,12 @@ def test_control_c_ends_a_search_and_its_runs(search_file, tmp_path):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         assert "KeyboardInterrupt" in process.communicate(timeout=20)[1]
+
+
+def test_a_command_returns_what_it_and_its_processes_print(task, tmp_path, capfd):
+    run = pg.train(**task, out=tmp_path / "run")
+    assert pg.command("--version").startswith("paragrad ") and "\nHDF5 " in pg.command("--version")
+    assert "Usage: paragrad" in pg.command("--help")
+    pytest.importorskip("matplotlib")
+    assert pg.command("plot", run.folder, out=tmp_path / "curve.svg") == f"{tmp_path / 'curve.svg'}\n"
+    assert capfd.readouterr().out == ""
