@@ -6,19 +6,18 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <new>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/interruption.hpp"
 #include "app/own_program.hpp"
 #include "app/program_parser.hpp"
-#include "comm/communicator.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
-#include "core/format.hpp"
-#include "core/memory.hpp"
 #include "python/checkpoints.hpp"
+#include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
 
 namespace paragrad::python {
@@ -88,18 +87,18 @@ std::pair<int, std::string> run(std::vector<std::string> words) {
   }
 }
 
-/// The sentence that the program would print. core::ConfigError and the like: paragrad.Error.
+/// The sentence that the program would print, as paragrad.Error.
 void raise(const std::exception_ptr& thrown, void*) {
   const auto set = [](const std::string& text) {
     PyErr_SetString(nb::module_::import_("paragrad.runs").attr("Error").ptr(), app::with_flags(text).c_str());
   };
   try {
     std::rethrow_exception(thrown);
-  } catch (const core::ConfigError& error) {
-    set(error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     set(core::describe(error));
-  } catch (const comm::Failure& error) {
+  } catch (const std::runtime_error& error) {  // core::ConfigError, comm::Failure, and a deadlock of emulated workers
+    set(error.what());
+  } catch (const std::logic_error& error) {  // a deadlock of the workers of this process
     set(error.what());
   }
 }
@@ -110,6 +109,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"));
   module.def("set_program", &app::set_own_program, nb::arg("path"));
+  module.def("in_strategy", &PythonThread::is_any_current);
   bind_checkpoints(module);
   bind_views(module);
 }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -126,7 +127,11 @@ class PythonStrategy : public Base {
         failure = std::current_exception();
       }
     });
-    worker_->rethrow();
+    try {
+      worker_->rethrow();
+    } catch (const std::logic_error& error) {  // what only our own code could do wrong, if Python did not call it
+      throw core::ConfigError(core::format("{}.{}: {}", name_, function, error.what()));
+    }
     if (failure) std::rethrow_exception(failure);
   }
 

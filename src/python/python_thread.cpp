@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace paragrad::python {
+namespace {
+
+thread_local bool is_of_a_worker = false;
+
+}  // namespace
+
+bool PythonThread::is_any_current() { return is_of_a_worker; }
 
 PythonThread::PythonThread() : thread_([this] { work(); }) {}
 
@@ -45,6 +52,7 @@ void PythonThread::outside(const std::function<void()>& action) {
 }
 
 void PythonThread::work() {
+  is_of_a_worker = true;
   const PyGILState_STATE lock = PyGILState_Ensure();
   PyThreadState* const state = PyEval_SaveThread();
   while (true) {

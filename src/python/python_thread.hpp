@@ -23,6 +23,9 @@ class PythonThread {
 
   bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
 
+  /// Whether the caller runs on the thread of any worker.
+  static bool is_any_current();
+
   /// Runs `action` where run() was called, for code that run() runs: it may switch fibers. It may throw nothing. The
   /// interpreter's lock is released meanwhile.
   void outside(const std::function<void()>& action);

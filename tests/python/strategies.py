@@ -169,3 +169,28 @@ class Borrows(pg.Strategy):
 
     def synchronise(self, worker, replica, samples):
         Borrows.first[0].sum(1)
+
+
+class Commands(pg.Strategy):
+    """Runs a command of the program."""
+
+    def synchronise(self, worker, replica, samples):
+        pg.command("help")
+
+
+class Waits(pg.Strategy):
+    """Worker 0 waits for a message that no worker sends."""
+
+    def synchronise(self, worker, replica, samples):
+        if worker.rank == 0:
+            worker.receive(np.empty(1, np.float32), 1)
+
+
+class Overfills(pg.Strategy):
+    """Worker 0 sends worker 1 more than it receives."""
+
+    def synchronise(self, worker, replica, samples):
+        if worker.rank == 0:
+            worker.send(replica.parameters, 1)
+        if worker.rank == 1:
+            worker.receive(np.empty(1, np.float32), 0)

@@ -188,6 +188,17 @@ def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world,
     assert run(strategy=strategies.Averaging, workers=4, **world, **task).weights_sha256  # nothing is left over
 
 
+@pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
+@pytest.mark.parametrize("strategy, sentence", [
+    (strategies.Commands, "a strategy cannot run commands or predict while it trains"),
+    (strategies.Waits, "worker 0 waits for a message from worker 1"),
+    (strategies.Overfills, "strategies:Overfills.synchronise: a message is longer than the receive's buffer"),
+])
+def test_calls_that_cannot_end_are_errors(task, run, world, strategy, sentence):
+    with pytest.raises(pg.Error, match=sentence):
+        run(strategy=strategy, workers=4, **world, **task)
+
+
 def test_what_is_no_strategy_is_refused(four):
     for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself")]:
         with pytest.raises(pg.Error, match=message):

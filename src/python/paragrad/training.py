@@ -52,6 +52,8 @@ def command(*words: Any, **options: Any) -> str:
 
     command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`. Raises Error with the program's sentence.
     """
+    if _core.in_strategy():
+        raise Error("a strategy cannot run commands or predict while it trains: do so before or after the training")
     with _one_at_a_time:
         code, printed = _core.run([*map(str, words), *words_of(options)])
     if code != 0:
