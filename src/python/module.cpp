@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <csignal>
@@ -16,6 +17,7 @@
 #include "app/program_parser.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
+#include "core/names.hpp"
 #include "python/checkpoints.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
@@ -109,6 +111,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"));
   module.def("set_program", &app::set_own_program, nb::arg("path"));
+  module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("in_strategy", &PythonThread::is_any_current);
   bind_checkpoints(module);
   bind_views(module);

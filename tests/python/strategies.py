@@ -194,3 +194,32 @@ class Overfills(pg.Strategy):
             worker.send(replica.parameters, 1)
         if worker.rank == 1:
             worker.receive(np.empty(1, np.float32), 0)
+
+
+class Misspelt(pg.Strategy):
+    """Has no function that is called after a block."""
+
+    def synchronize(self, worker, replica, samples):
+        pass
+
+
+class Last(pg.Strategy):
+    """The workers exchange nothing before the model is shown."""
+
+    def show_model(self, worker, replica):
+        worker.allreduce(replica.parameters)
+
+
+class Outer:
+    class Nested(Averaging):
+        pass
+
+
+@dataclass
+class Field(Averaging):
+    """Has one field, of any type."""
+
+    value: object = None
+
+    def start(self, worker, replica):
+        Field.seen = self.value

@@ -200,7 +200,9 @@ def test_calls_that_cannot_end_are_errors(task, run, world, strategy, sentence):
 
 
 def test_what_is_no_strategy_is_refused(four):
-    for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself")]:
+    for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself"),
+                           (strategies.Misspelt, "Misspelt defines neither step nor synchronise, .* did you mean synchronise by synchronize"),
+                           (strategies.Last, "define one of them"), (strategies.Outer.Nested, "Outer.Nested is defined in a class")]:
         with pytest.raises(pg.Error, match=message):
             pg.simulate(**four | {"strategy": wrong})
 
@@ -209,6 +211,19 @@ def test_what_is_no_strategy_is_refused(four):
 
     with pytest.raises(pg.Error, match="top of a notebook"):
         pg.simulate(**four | {"strategy": Local})
+
+
+@pytest.mark.parametrize("value, same", [
+    (np.float32(0.25), 0.25), (np.int64(3), 3), (np.bool_(True), True), ([1, {"a": None}, "b"], [1, {"a": None}, "b"])])
+def test_a_field_arrives_as_it_is_or_as_the_number_that_it_is(four, value, same):
+    pg.simulate(**four | {"strategy": strategies.Field(value)})
+    assert strategies.Field.seen == same and type(strategies.Field.seen) is type(same)
+
+
+@pytest.mark.parametrize("value", [(1, 2), {1: 2}, [(1, 2)], np.zeros(3), {1, 2}, Path("a"), [np.int64(3)]])
+def test_a_field_that_would_be_recorded_as_something_else_is_refused(four, value):
+    with pytest.raises(pg.Error, match="Field.value is .*, which JSON would not give back"):
+        pg.simulate(**four | {"strategy": strategies.Field(value)})
 
 
 @pytest.mark.parametrize("options, sentence", [
