@@ -112,6 +112,7 @@ NB_MODULE(_core, module) {
   module.def("run", &run, nb::arg("arguments"));
   module.def("set_program", &app::set_own_program, nb::arg("path"));
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
+  module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
   module.def("in_strategy", &PythonThread::is_any_current);
   bind_checkpoints(module);
   bind_views(module);

@@ -65,6 +65,38 @@ def test_a_pair_of_arrays_and_the_same_arrays_by_name_are_not_the_same_file(poin
     assert of_pair == {"train": 800, "valid": 100, "test": 100} and of_dict == {"train": 1000, "valid": 0, "test": 0}
 
 
+@pytest.mark.parametrize("wrong, sentence", [
+    ({"normalize": True}, "unknown array or option 'normalize'; did you mean normalise"),
+    ({"validation": 100}, "unknown array or option 'validation'; known: .* valid, "),
+    ({"x_vaild": np.zeros((3, 6))}, "unknown array or option 'x_vaild'; did you mean x_valid"),
+    ({"source": None}, "unknown array or option 'source'; known: x, y, x_train"),
+])
+def test_a_misspelt_array_or_option_is_refused(points, wrong, sentence, tmp_path):
+    with pytest.raises(pg.Error, match=sentence):
+        pg.dataset(*points, out=tmp_path / "x.h5", **wrong)
+    assert not (tmp_path / "x.h5").exists()
+
+
+def test_arrays_may_have_any_name_that_the_import_finds(points, tmp_path):
+    x, y = points
+    for number, names in enumerate([("X", "Y"), ("X_train", "y_train"), ("train_images", "train_labels")]):
+        made = pg.dataset(**dict(zip(names, points)), val_features=x[:9], validation_targets=y[:9], out=tmp_path / f"{number}.h5")
+        assert json.loads(pg.command("data", "info", made))["valid"]["samples"] == 9
+
+
+@pytest.mark.parametrize("data, sentence", [
+    ({"x_train": np.zeros((3, 6)), "y_train": [0, 1, 2], "x_vaild": np.zeros((3, 6))}, "unknown array 'x_vaild'; did you mean x_valid"),
+    ((None, [1, 2]), "x must be an array of numbers, not NoneType"),
+    ((3, [1, 2]), "x must be an array of numbers, not int"),
+    (([[1, 2], [3]], [1, 2]), "x is not an array: its rows differ in length"),
+    ((np.zeros((3, 2), "datetime64[s]"), [1, 2, 3]), r"x must be an array of numbers, not of datetime64\[s\]"),
+    ((np.zeros((3, 2)), ["a", "b", "c"]), "y must be an array of numbers, not of <U1"),
+])
+def test_what_are_no_arrays_of_numbers_is_refused(data, sentence):
+    with pytest.raises(pg.Error, match=sentence):
+        pg.train(data=data, model="2-3", learning_rate=0.1, epochs=1)
+
+
 def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_path):
     x, y = points
     data = {"x_train": x[:800], "y_train": y[:800], "x_test": x[800:], "y_test": y[800:]}
@@ -74,8 +106,9 @@ def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_pa
     assert np.mean(found.argmax(axis=1) != y[800:]) == pytest.approx(mine.result["test_error"])
     assert np.mean(found.argmax(axis=1) != y[800:]) < 0.2
     assert np.array_equal(pg.predict(mine.folder / "checkpoint.h5", x[800:803]), found[:3])
-    with pytest.raises(pg.Error, match="6 inputs"):
-        pg.predict(mine, x[:, :5])
+    for wrong, sentence in [(x[:, :5], "6 inputs"), (x[0], "6 inputs"), (x[:0], "x has no samples"), ([[1, 2], [3]], "rows differ")]:
+        with pytest.raises(pg.Error, match=sentence):
+            pg.predict(mine, wrong)
 
 
 def test_targets_are_predicted_as_they_are(points):

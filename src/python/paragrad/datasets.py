@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import training
+from . import _core, training
 from .runs import Error
+
+ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths"))]
+OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "seed"]  # of dataset()
+# What else `paragrad data import-numpy` finds, as in src/data/numpy_import.cpp.
+USUAL_NAMES = re.compile(r"[xXyY]|lengths|([xXyY]|lengths)_(train|valid|val|validation|test)|"
+                         r"(train|valid|val|validation|test)_(images|features|labels|targets|lengths)")
 
 _folder: tempfile.TemporaryDirectory | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
 
@@ -25,8 +32,7 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
     valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. Or give arrays by their
     names there: x_train=, y_train=, lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=.
     """
-    given = {"x": x, "y": y} | arrays
-    given = {key: np.asarray(value) for key, value in given.items() if value is not None}
+    given = arrays_of({"x": x, "y": y} | arrays, OPTIONS)
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
         np.savez(source := Path(folder) / "arrays.npz", **given)
         drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}
@@ -41,14 +47,32 @@ def file_of(data: Any) -> Any:
     if isinstance(data, (str, Path)) or data is None:
         return data
     if isinstance(data, tuple) and len(data) == 2:
-        tenth = len(data[0]) // 10
-        return _made({"x": data[0], "y": data[1]}, valid=tenth, test=tenth)
+        x, y = array_of("x", data[0]), array_of("y", data[1])
+        return _made({"x": x, "y": y}, valid=len(x) // 10, test=len(x) // 10)
     if isinstance(data, Mapping):
-        return _made(dict(data))
+        return _made(arrays_of(data))
     raise Error("data must be a path, a pair (x, y) of arrays, or a dict of arrays such as x_train and y_train")
 
 
-def _made(arrays: dict[str, Any], **drawn: int) -> Path:
+def arrays_of(given: Mapping[str, Any], options: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """Those that are not None. options: what may be meant by an unknown name, too."""
+    for name in given:
+        if not USUAL_NAMES.fullmatch(str(name)):
+            raise Error(f"unknown array{' or option' if options else ''} '{name}'; {_core.suggestion(name, [*ARRAYS, *options])}")
+    return {name: array_of(name, values) for name, values in given.items() if values is not None}
+
+
+def array_of(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise Error(f"{name} is not an array: its rows differ in length") from error
+    if array.ndim == 0 or array.dtype.kind not in "biuf":
+        raise Error(f"{name} must be an array of numbers, not {f'of {array.dtype}' if array.ndim else type(values).__name__}")
+    return array
+
+
+def _made(arrays: dict[str, np.ndarray], **drawn: int) -> Path:
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory(prefix="paragrad-data-")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .datasets import dataset
+from .datasets import array_of, dataset
 from .runs import Error, Run
 
 
@@ -23,7 +23,9 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
     path = str(model.folder / "checkpoint.h5" if isinstance(model, Run) else model)
     inputs, outputs, loss = (_core.read_checkpoint(path)[key] for key in ("inputs", "outputs", "loss"))
     of_classes = loss != "squared_error"
-    x = np.asarray(x)
+    x = array_of("x", x)
+    if len(x) == 0:
+        raise Error("x has no samples")
     if x.ndim < 2 or x[0].size != inputs:
         raise Error(f"'{path}' has {inputs} inputs, which arrays of the shape {x.shape} do not give: they must be samples x inputs")
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
