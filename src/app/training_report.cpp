@@ -65,6 +65,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
        {{"path", data.path},
         {"name", data.name},
         {"content_sha256", data.content_sha256},
+        {"features", core::name_of(data.encoding.type)},
         {"samples", {{"train", data.samples[0]}, {"valid", data.samples[1]}, {"test", data.samples[2]}}}}},
       {"run",
        {{"world", world},

@@ -10,6 +10,8 @@ namespace paragrad::core {
 
 enum class NumberType { uint8, float32 };
 
+constexpr const char* name_of(NumberType type) { return type == NumberType::uint8 ? "uint8" : "float32"; }
+
 constexpr std::size_t bytes_of(NumberType type) { return type == NumberType::uint8 ? 1 : sizeof(float); }
 
 /// How numbers are stored; the value of a stored number is scale·stored + offset.

@@ -7,10 +7,10 @@ namespace paragrad::data {
 
 std::string ContentHash::finish(const DatasetInfo& info) {
   const bool real = info.targets > 0;
-  std::string text = core::format(
-      "paragrad-data {}\nfeatures {} dim {} scale {} offset {} {} {}\n", real ? version_with_targets : version_with_labels,
-      info.encoding.type == core::NumberType::uint8 ? "uint8" : "float32", info.frame_dim(), info.encoding.scale,
-      info.encoding.offset, real ? "targets" : "classes", real ? info.targets : info.classes);
+  std::string text = core::format("paragrad-data {}\nfeatures {} dim {} scale {} offset {} {} {}\n",
+                                  real ? version_with_targets : version_with_labels, core::name_of(info.encoding.type),
+                                  info.frame_dim(), info.encoding.scale, info.encoding.offset, real ? "targets" : "classes",
+                                  real ? info.targets : info.classes);
   if (info.context != Context{}) text += core::format("context {} {}\n", info.context.left, info.context.right);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     text += core::format("{} samples {} features {} {} {}\n", subset_names[i], info.samples[i], parts_[i].features.finish(),

@@ -27,7 +27,7 @@ core::Json describe(const Dataset& dataset) {
   json["licence"] = info.licence;
   json["source_sha256"] = info.source_sha256;
   json["content_sha256"] = info.content_sha256;
-  json["features"] = info.encoding.type == core::NumberType::uint8 ? "uint8" : "float32";
+  json["features"] = core::name_of(info.encoding.type);
   json["feature_scale"] = info.encoding.scale;
   json["feature_offset"] = info.encoding.offset;
   json["dim"] = info.dim;

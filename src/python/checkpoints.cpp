@@ -41,11 +41,12 @@ nb::dict read_checkpoint(const std::string& path) {
   return result;
 }
 
-std::vector<float> predictions_of(const std::string& path, const std::string& data) {
+std::vector<float> predictions_of(const std::string& path, const std::string& data, const std::string& context) {
   const nb::gil_scoped_release other_threads_run;
   const train::Checkpoint checkpoint = train::read_checkpoint(path);
   train::TrainingOptions options;
   options.data = data;
+  options.context = context;
   options.model = checkpoint.model;
   options.minibatch = 256;
   const bool probabilities = checkpoint.loss != "squared_error";
@@ -58,8 +59,8 @@ std::vector<float> predictions_of(const std::string& path, const std::string& da
                                                                      data::Subset::train);
 }
 
-Array predict(const std::string& path, const std::string& data, std::size_t outputs) {
-  std::vector<float> values = predictions_of(path, data);
+Array predict(const std::string& path, const std::string& data, std::size_t outputs, const std::string& context) {
+  std::vector<float> values = predictions_of(path, data, context);
   const std::size_t rows = values.size() / outputs;
   return array_of(std::move(values), {rows, outputs});
 }
@@ -68,7 +69,7 @@ Array predict(const std::string& path, const std::string& data, std::size_t outp
 
 void bind_checkpoints(nb::module_& module) {
   module.def("read_checkpoint", &read_checkpoint, nb::arg("path"));
-  module.def("predict", &predict, nb::arg("path"), nb::arg("data"), nb::arg("outputs"));
+  module.def("predict", &predict, nb::arg("path"), nb::arg("data"), nb::arg("outputs"), nb::arg("context"));
 }
 
 }  // namespace paragrad::python

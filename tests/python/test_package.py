@@ -106,9 +106,33 @@ def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_pa
     assert np.mean(found.argmax(axis=1) != y[800:]) == pytest.approx(mine.result["test_error"])
     assert np.mean(found.argmax(axis=1) != y[800:]) < 0.2
     assert np.array_equal(pg.predict(mine.folder / "checkpoint.h5", x[800:803]), found[:3])
-    for wrong, sentence in [(x[:, :5], "6 inputs"), (x[0], "6 inputs"), (x[:0], "x has no samples"), ([[1, 2], [3]], "rows differ")]:
+    for wrong, sentence in [(x[:, :5], "6 inputs"), (x[0], "6 inputs"), (x[:0], "x has no samples"), ([[1, 2], [3]], "rows differ"),
+                            (x[:3].astype(np.uint8), "was not trained on uint8")]:
         with pytest.raises(pg.Error, match=sentence):
             pg.predict(mine, wrong)
+
+
+def test_predictions_for_uint8_need_uint8_as_the_training_did(points):
+    x, y = points
+    x = np.clip(20 * x + 100, 0, 255).astype(np.uint8)
+    mine = pg.train(data={"x_train": x, "y_train": y}, model="6-4", learning_rate=0.1, epochs=2, blocks=5)
+    with pytest.raises(pg.Error, match="trained on uint8, .* x must be uint8, too, not int64"):
+        pg.predict(mine, x.astype(int))
+    np.testing.assert_allclose(pg.predict(mine, x), pg.predict(mine, x / 255), rtol=1e-4)
+
+
+def test_a_run_predicts_with_the_context_of_its_training(points):
+    x, y = points
+    lengths = np.full(10, 100)
+    data = {"x_train": x, "y_train": y, "lengths_train": lengths, "x_test": x[:300], "y_test": y[:300], "lengths_test": lengths[:3]}
+    mine = pg.train(data=data, context="1+2", model="24-4", learning_rate=0.1, epochs=2, blocks=5)
+    found = pg.predict(mine, x[:300], lengths[:3])
+    assert np.mean(found.argmax(axis=1) != y[:300]) == pytest.approx(mine.result["test_error"])
+    with pytest.raises(pg.Error, match=r"trained with `context` 1\+2: give the lengths"):
+        pg.predict(mine, x[:300])
+    frames = np.clip(np.arange(300)[:, None] // 100 * 100 + np.clip(np.arange(300)[:, None] % 100 + [-1, 0, 1, 2], 0, 99), 0, 299)
+    spliced = x[frames].reshape(300, 24)
+    np.testing.assert_allclose(pg.predict(mine.folder / "checkpoint.h5", spliced), found, rtol=1e-4, atol=1e-6)
 
 
 def test_targets_are_predicted_as_they_are(points):
