@@ -27,6 +27,8 @@ def test_a_search_starts_the_program_and_no_file_that_is_named_like_a_command(se
     assert "best by valid_error" in pg.command("search", search_file, out="out")
     assert not Path("executed").exists()
     assert pg.Run("out/001-s1").finished and pg.Run("out/002-s1").finished
+    with pytest.raises(pg.Error, match="'out' is not the folder of a training"):
+        pg.Run("out").weights_sha256
 
 
 def test_the_jobs_of_a_search_start_the_program(search_file, tmp_path):

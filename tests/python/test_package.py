@@ -135,6 +135,20 @@ def test_a_run_predicts_with_the_context_of_its_training(points):
     np.testing.assert_allclose(pg.predict(mine.folder / "checkpoint.h5", spliced), found, rtol=1e-4, atol=1e-6)
 
 
+def test_damaged_and_unfinished_runs_are_errors(task, tmp_path):
+    mine = pg.train(**task, out=tmp_path / "run")
+    for name, content in [("cost.json", "x"), ("cost.json", "[]"), ("manifest.json", "{"), ("manifest.json", "3"), ("metrics.jsonl", "\xff\n")]:
+        whole = (mine.folder / name).read_bytes() if name != "cost.json" else b"{}"
+        (mine.folder / name).write_bytes(content.encode("latin-1"))
+        with pytest.raises(pg.Error, match=f"{name}' is damaged"):
+            pg.Run(mine.folder).result
+        (mine.folder / name).write_bytes(whole)
+    manifest = json.loads((mine.folder / "manifest.json").read_text())
+    (mine.folder / "manifest.json").write_text(json.dumps({key: value for key, value in manifest.items() if key != "result"}))
+    with pytest.raises(pg.Error, match="has not finished"):
+        pg.Run(mine.folder).staleness
+
+
 def test_targets_are_predicted_as_they_are(points):
     x, _ = points
     y = x[:, :2] @ [[1.0, 2.0], [0.5, -1.0]] + 3

@@ -18,13 +18,14 @@ import tomllib
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 if TYPE_CHECKING:
     import numpy
     import pandas
 
 Rows = list[dict[str, Any]]
+Parsed = TypeVar("Parsed")
 
 AFTER = ("decode", "sharpness")  # commands of the program that may follow a run, with its model; then <command>.json is in its folder
 MACHINE = "machine"  # among a run's values: what its rounding depends on
@@ -61,7 +62,7 @@ class Run:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """Its origin (program, host, data, platform) and its result."""
-        return read(self.folder / "manifest.json", json.loads)
+        return read(self.folder / "manifest.json", json_object)
 
     @property
     def about(self) -> dict[str, Any]:
@@ -124,6 +125,7 @@ class Run:
     @property
     def weights_sha256(self) -> str:
         """The SHA-256 of the weights, which the run has printed."""
+        self.about  # raises Error if it is not the folder of a training
         return self.result["parameters_sha256"]
 
     @property
@@ -135,7 +137,7 @@ class Run:
     def staleness(self) -> Rows:
         """The histogram of an asynchronous run: `updates` between fetch and push (or a range of them), `share` of the gradients."""
         counted = [(key.removeprefix("staleness_"), value)
-                   for key, value in self.manifest["result"].get("strategy", {}).items() if re.match(r"staleness_\d", key)]
+                   for key, value in self.result.items() if re.match(r"staleness_\d", key)]
         total = sum(count for _, count in counted) or 1
         return [{"updates": updates, "share": count / total} for updates, count in counted]
 
@@ -145,7 +147,7 @@ class Run:
         path = self.folder / "timeline.json"
         if not path.exists():
             raise Error(f"'{self.folder}' has no timeline: run it with `timeline`")
-        return Timeline(read(path, json.loads))
+        return Timeline(read(path, json_object))
 
 
 def runs_in(folder: Path | str) -> list[Run]:
@@ -179,7 +181,7 @@ class Timeline:
         return found
 
 
-def read(path: Path, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+def read(path: Path, parse: Callable[[str], Parsed]) -> Parsed:
     try:
         return parse(path.read_text())
     except OSError as error:
@@ -188,9 +190,15 @@ def read(path: Path, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
         raise Error(f"'{path}' is damaged: {error}") from error
 
 
+def json_object(text: str) -> dict[str, Any]:
+    if isinstance(value := json.loads(text), dict):
+        return value
+    raise ValueError("it holds no JSON object")
+
+
 def result_of(folder: Path) -> dict[str, Any]:
     """The manifest's "result" and a few facts about the run."""
-    manifest = read(folder / "manifest.json", json.loads)
+    manifest = read(folder / "manifest.json", json_object)
     found = manifest["result"] | manifest["result"].get("strategy", {})
     result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
     result[MACHINE] = machine_of(manifest)
@@ -207,7 +215,7 @@ def result_of(folder: Path) -> dict[str, Any]:
             result[name] = manifest["run"][name]
     for more in (*(f"{command}.json" for command in AFTER), "cost.json"):
         if (folder / more).exists():
-            result |= read(folder / more, json.loads)
+            result |= read(folder / more, json_object)
     if records := validations(folder):
         result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
     if len(rates := rates_between(training_records(folder))) > 1:
@@ -224,11 +232,11 @@ def machine_of(manifest: dict[str, Any]) -> str:
 def records_of(folder: Path) -> Rows:
     """The records of metrics.jsonl, without one that is still being written."""
     path = folder / "metrics.jsonl"
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    try:
-        return [json.loads(line) for line in lines if line.endswith("\n")]
-    except ValueError as error:
-        raise Error(f"'{path}' is damaged: {error}") from error
+
+    def records(text: str) -> Rows:
+        return [json_object(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    return read(path, records) if path.exists() else []
 
 
 def training_records(folder: Path) -> Rows:
