@@ -94,6 +94,7 @@ class HeededSignals {
     for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
   }
   HeededSignals(const HeededSignals&) = delete;
+  HeededSignals& operator=(const HeededSignals&) = delete;
 
  private:
   static constexpr std::array numbers{SIGTERM, SIGINT, SIGUSR1};

@@ -17,9 +17,8 @@ std::string own_program() {
   if (!named_program) return std::filesystem::read_symlink("/proc/self/exe");
   if (named_program->empty())
     throw core::ConfigError(
-        "this command starts the program paragrad, which was neither installed nor built with the Python package: run make "
-        "python, "
-        "or install the package with pip");
+        "this command starts the program paragrad, which was neither installed nor built with the Python package: "
+        "run make python, or install the package with pip");
   return *named_program;
 }
 

@@ -98,6 +98,8 @@ void raise(const std::exception_ptr& thrown, void*) {
     std::rethrow_exception(thrown);
   } catch (const std::filesystem::filesystem_error& error) {
     set(core::describe(error));
+  } catch (const nb::builtin_exception&) {
+    throw;                                     // ValueError and the like, to Python as they are
   } catch (const std::runtime_error& error) {  // core::ConfigError, comm::Failure, and a deadlock of emulated workers
     set(error.what());
   } catch (const std::logic_error& error) {  // a deadlock of the workers of this process
