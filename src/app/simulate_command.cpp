@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "app/device_rate.hpp"
@@ -95,6 +96,9 @@ class SimulatedTraining : public TrainingJob {
         computes_(computes),
         resumption_(std::move(resumption)) {}
 
+  /// function: called when the run folder holds this run.
+  void when_begun(std::function<void()> function) { when_begun_ = std::move(function); }
+
  private:
   train::TrainingData open(const train::TrainingOptions& options, int workers) const override {
     return computes_ ? train::open_training_data(options, workers)
@@ -102,6 +106,11 @@ class SimulatedTraining : public TrainingJob {
   }
   void describe(core::Json& manifest) const override { manifest["run"]["device_rate"] = rate_.samples_per_s; }
   void complete(train::Output& output) const override {
+    if (when_begun_)
+      output.begin = [this, begin = std::move(output.begin)] {
+        begin();
+        when_begun_();
+      };
     output.after_saving = resumption_.after_saving;
     output.resumed_at_s = resumption_.at_s;
     output.explains = !resumption_.at_s;
@@ -122,6 +131,7 @@ class SimulatedTraining : public TrainingJob {
   DeviceRate rate_;
   bool computes_;
   FailingCluster::Resumption resumption_;
+  std::function<void()> when_begun_;
 };
 
 /// The training has to save its state, and to resume by itself.
@@ -171,10 +181,13 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
     training.resume = false;
     training.overwrite = true;
   }
+  bool begun = false;  // before that, the folder may hold an earlier run
   FailingCluster cluster(world, workers, training.out + "/state", training.quiet);
   return cluster.run([&](const FailingCluster::Resumption& resumption) {
-    if (resumption.at_s) training.resume = true;
-    return std::make_unique<SimulatedTraining>(arguments, config, world, rate, computes, resumption);
+    if (begun) training.resume = true;
+    auto job = std::make_unique<SimulatedTraining>(arguments, config, world, rate, computes, resumption);
+    job->when_begun([&] { begun = true; });
+    return job;
   });
 }
 

@@ -1,6 +1,8 @@
 #include "app/training.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "app/catalogue_options.hpp"
 #include "app/number_options.hpp"
@@ -191,6 +193,14 @@ void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& option
              "strength with which hidden biases are pulled towards the sparsity target (0: none)");
 }
 
+/// A run is repeated from its options, so it must not replace a file that it starts from.
+void keep_own_input(const std::string& option, const std::string& input, const std::string& own_file) {
+  std::error_code missing;
+  if (!input.empty() && std::filesystem::equivalent(input, own_file, missing))
+    throw core::ConfigError(
+        core::format("{} '{}' would be replaced by the run in the same folder: choose another --out", option, input));
+}
+
 }  // namespace
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
@@ -250,6 +260,8 @@ void resolve(TrainingArguments& arguments) {
     throw core::ConfigError("--tensorboard writes into the run folder: choose one with --out");
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
+  keep_own_input("--init", options.init, arguments.out + "/checkpoint.h5");
+  keep_own_input("--replay", arguments.replay, arguments.out + "/order.txt");
   check_server_arguments(arguments);
 }
 

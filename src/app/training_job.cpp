@@ -4,9 +4,21 @@
 
 #include "app/interruption.hpp"
 #include "app/training_report.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "train/memory_need.hpp"
 
 namespace paragrad::app {
+namespace {
+
+/// Throws ConfigError if the strategy's collective is that of a library which these workers cannot use.
+void require_library(comm::Communicator& comm, const core::Settings& strategy) {
+  const auto chosen = strategy.find("collective");
+  if (chosen == strategy.end()) return;
+  for (const comm::collectives::Entry& entry : comm::algorithms())
+    if (entry.library && entry.info.name == chosen->second.text()) comm.library_allreduce(*entry.library, {});
+}
+
+}  // namespace
 
 bool TrainingJob::is_needed() {
   if (!is_complete(arguments_, config_)) return true;
@@ -47,9 +59,11 @@ void TrainingJob::adopt(int finding) {
 
 void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
   train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
+  if (opened_.folder) output.begin = [this] { opened_.folder->begin(); };
   output.while_saving = added.saving;
   output.after_block = check_interruption;
   complete(output);
+  require_library(worker.comm(), options_.strategy_settings);
   instruments_->watch(worker, [&](comm::Worker& watched) {
     auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {
       train::Result mine = train::train(member, options_, {*source_, added.reading}, output);

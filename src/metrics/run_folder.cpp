@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -32,27 +33,53 @@ RunFolder::RunFolder(std::string path, Existing existing) : RunFolder(core::Fold
 
 RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
     : lock_(std::move(lock)), path_(std::move(path)) {
-  if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
-    if (existing == Existing::refuse)
-      throw core::ConfigError(core::format("'{}' already contains a run; choose another `out` or add `overwrite`", path_));
+  if (fs::exists(file("search.json")))
+    throw core::ConfigError(core::format("'{}' contains a search; choose another `out`", path_));
+  if (existing == Existing::refuse && holds_results())
+    throw core::ConfigError(core::format("'{}' already contains a run; choose another `out` or add `overwrite`", path_));
+  if (existing == Existing::continue_it) open(std::ios::app);
+}
+
+/// A configuration alone may have been put there by the user.
+bool RunFolder::holds_results() const {
+  if (!fs::exists(file("config.toml"))) return false;
+  std::error_code missing;
+  const auto recorded_bytes = fs::file_size(file("metrics.jsonl"), missing);
+  return missing || recorded_bytes > 0 || !fs::exists(file("manifest.json")) || fs::exists(file("checkpoint.h5")) ||
+         fs::exists(file("state"));
+}
+
+void RunFolder::begin() {
+  if (begun_) return;
+  if (fs::exists(file("config.toml")))
     for (const char* name : own_files()) fs::remove_all(file(name));
-  }
+  open(std::ios::trunc);
+  for (const auto& write_file : std::exchange(waiting_, {})) write_file(*this);
+}
+
+void RunFolder::open(std::ios::openmode mode) {
+  begun_ = true;
   std::error_code error;
   for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // left by a killed process
   fs::remove(file(EventFile::name), error);  // a run resumed without one would leave it out of date
-  metrics_.open(file("metrics.jsonl"), existing == Existing::continue_it ? std::ios::app : std::ios::trunc);
+  metrics_.open(file("metrics.jsonl"), mode);
   if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
 }
 
-void RunFolder::write(const std::string& name, const std::string& content) const {
+void RunFolder::write(const std::string& name, const std::string& content) {
+  if (!begun_) return waiting_.push_back([name, content](RunFolder& folder) { folder.write(name, content); });
   core::replace_file(file(name), [&](std::ostream& out) { out << content; });
 }
 
 void RunFolder::add_event_file(Hyperparameters hyperparameters, EventFile::Clock clock) {
+  if (!begun_)
+    return waiting_.push_back(
+        [hyperparameters, clock](RunFolder& folder) { folder.add_event_file(hyperparameters, clock); });
   events_.emplace(file(EventFile::name), std::move(hyperparameters), clock);
 }
 
 void RunFolder::record(const core::Json& record) {
+  begin();
   // A path in a record need not be UTF-8; JSON must.
   const std::string line = record.dump(-1, ' ', false, core::Json::error_handler_t::replace);
   metrics_ << line << std::endl;

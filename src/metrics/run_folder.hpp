@@ -1,8 +1,10 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/folder_lock.hpp"
 #include "core/json.hpp"
@@ -13,11 +15,13 @@ namespace paragrad::metrics {
 /// The folder of one run: config.toml (passing it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
 /// record per epoch and a final one for the result), checkpoint.h5 (written by train), and on request timeline.json and an
 /// event file for TensorBoard. Written by worker 0 only, whose process locks the folder.
+///
+/// An earlier run stays unchanged until begin(): a command that is refused for its options has removed nothing.
 class RunFolder {
  public:
   enum class Existing {
     refuse,
-    replace,     ///< an earlier run's files are removed
+    replace,     ///< begin() removes an earlier run's files
     continue_it  ///< its records stay
   };
 
@@ -27,8 +31,8 @@ class RunFolder {
     std::string sha256;
   };
 
-  /// Creates the folder. Throws ConfigError if it already contains a run that may not stay, is in use by another process, or
-  /// cannot be made.
+  /// Creates the folder. Throws ConfigError if it already contains a run that may not be removed or a search, is in use by
+  /// another process, or cannot be made. A run that ended before its first record and checkpoint may always be removed.
   RunFolder(std::string path, Existing existing);
   /// The same for a folder that is already locked.
   RunFolder(core::FolderLock lock, std::string path, Existing existing);
@@ -36,11 +40,15 @@ class RunFolder {
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
-  /// Writes a whole file under a temporary name and renames it. Throws ConfigError on a full disk and leaves the old file
-  /// unchanged.
-  void write(const std::string& name, const std::string& content) const;
+  /// Removes an earlier run and writes the files that were waiting. The first record calls it, too; later calls, and those
+  /// for a run that is continued, do nothing. Throws ConfigError.
+  void begin();
 
-  /// Writes records for TensorBoard, too. An existing event file is not continued: keep_records() rewrites it.
+  /// Writes a whole file under a temporary name and renames it; before begin(), the file waits for that. Throws ConfigError
+  /// on a full disk and leaves the old file unchanged.
+  void write(const std::string& name, const std::string& content);
+
+  /// Writes records for TensorBoard, too, from begin(). An existing event file is not continued: keep_records() rewrites it.
   void add_event_file(Hyperparameters hyperparameters, EventFile::Clock clock);
 
   /// Appends one line to metrics.jsonl, and an event to the event file.
@@ -56,8 +64,13 @@ class RunFolder {
   void keep_records(const Mark& mark);
 
  private:
+  bool holds_results() const;
+  void open(std::ios::openmode mode);
+
   core::FolderLock lock_;
   std::string path_;
+  bool begun_ = false;
+  std::vector<std::function<void(RunFolder&)>> waiting_;  // for begin()
   std::ofstream metrics_;
   std::optional<EventFile> events_;
   Mark mark_;

@@ -22,6 +22,7 @@ struct Output {
   bool rescales = false;                  ///< a state may be resumed that another number of workers has saved
   int phase = 0;                          ///< index of this training among the run's, see phases()
   RunIdentity run{};                      ///< the run that a state belongs to
+  std::function<void()> begin{};          ///< of worker 0, when the options are checked and before it writes. May be empty
   std::function<void()> while_saving{};   ///< of this worker, whenever it saves its state; may be empty
   std::function<void()> after_saving{};   ///< of worker 0, when all have saved it; may be empty
   std::function<void()> after_block{};    ///< of every worker; an exception ends the training. May be empty

@@ -36,6 +36,7 @@ Result Trainer::run_to_the_end() {
   start();
   explain();
   if (run_.parallel()) run_.start_strategy();  // preparation does not count as training time
+  if (run_.everybody.rank() == 0 && run_.output.begin) run_.output.begin();
   run_.start_s = run_.worker.comm().now_s() - run_.output.resumed_at_s.value_or(0);
   if (!run_.output.resume_phase && !initial_.empty()) run_.write_model(0);
   for (const auto& observer : observers_) observer->before_training();

@@ -81,6 +81,45 @@ class Runs(CliTest):
         self.assertEqual(self.simulate(1, "--out", out, "--seed", 2, "--overwrite").returncode, 0)
         self.assertNotEqual((out / "checkpoint.h5").read_bytes(), before)
 
+    def test_a_refused_command_keeps_the_earlier_run_and_is_not_in_the_way_of_the_next(self):
+        out, other = self.folder / "of-before", self.folder / "refused"
+        self.simulate(1, "--out", out)
+        before = {path.name: path.read_bytes() for path in out.iterdir()}
+        emulated = ["simulate", "--platform", PLATFORM, "--workers"]
+        for command, more, part in (([*emulated, 1], {"--init": self.data}, "not a Paragrad checkpoint"),
+                                    ([*emulated, 1], {"--init": out / "checkpoint.h5", "--model": "8-6"}, "choose another --out"),
+                                    ([*emulated, 1], {"--schedule": "nope"}, "unknown schedule 'nope'"),
+                                    ([*emulated, 2], {"--strategy": "sgd"}, "'sgd' trains with one worker"),
+                                    ([*emulated, 2], {"--strategy": "data_parallel", "--collective": "native"}, "'native'"),
+                                    ([*emulated, 1], {"--network": "nope"}, "'nope'"),
+                                    ([*emulated, 1], {"--data": self.folder / "none.h5"}, "none.h5"),
+                                    (["train", "--workers", 2], {"--strategy": "data_parallel", "--collective": "native"}, "'native'"),
+                                    (["train"], {"--data": self.without_validation(), "--keep-best": "true"}, "--keep-best")):
+            words = self.task
+            for option, value in more.items():
+                if option not in words:
+                    words = [*words, option, value]
+                words[words.index(option) + 1] = value
+            with self.subTest(more=more):
+                self.assert_refused(run(*command, *words, "--out", out, "--overwrite"), part)
+                self.assertEqual({path.name: path.read_bytes() for path in out.iterdir()}, before)
+                if "--init" not in more:
+                    self.assert_refused(run(*command, *words, "--out", other), part)
+        self.assertEqual(self.simulate(1, "--out", other).returncode, 0)
+
+    def without_validation(self) -> Path:
+        path = self.folder / "no-validation.h5"
+        run("data", "generate", "--out", path, "--samples", 200, "--valid", 0, "--test", 0, "--dim", 8, "--classes", 6).check_returncode()
+        return path
+
+    def test_a_run_does_not_replace_the_checkpoint_that_it_starts_from(self):
+        out = self.folder / "own-init"
+        self.simulate(1, "--out", out)
+        before = (out / "checkpoint.h5").read_bytes()
+        for more in (["--overwrite"], ["--resume"]):
+            self.assert_refused(self.simulate(1, "--out", out, "--init", out / "checkpoint.h5", *more), "--init", "choose another --out")
+        self.assertEqual((out / "checkpoint.h5").read_bytes(), before)
+
     def test_evaluate_finds_the_error_that_training_found(self):
         out = self.folder / "evaluated"
         printed = run("train", *self.task, "--out", out).stdout

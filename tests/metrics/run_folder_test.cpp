@@ -39,11 +39,45 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
   CHECK(read_text(path + "/metrics.jsonl") == "{\"epoch\":1}\n");
   CHECK(read_text(path + "/checkpoint.h5") == "weights");
 
-  const RunFolder again(path, Existing::replace);
-  CHECK_FALSE(fs::exists(path + "/config.toml"));
+  RunFolder again(path, Existing::replace);
+  again.write("config.toml", "second = 2\n");
+  CHECK(read_text(path + "/config.toml") == "first = 1\n");  // until the new run begins
+  CHECK(read_text(path + "/checkpoint.h5") == "weights");
+  again.begin();
+  CHECK(read_text(path + "/config.toml") == "second = 2\n");
   CHECK_FALSE(fs::exists(path + "/checkpoint.h5"));
   CHECK(read_text(path + "/metrics.jsonl").empty());
   CHECK(read_text(path + "/notes.txt") == "mine");  // what is not a run's stays
+}
+
+TEST_CASE("a run that ended before it had results does not refuse another in its folder", "[metrics]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run");
+  const auto begin = [&](const std::string& config) {
+    RunFolder run(path, Existing::refuse);
+    run.write("config.toml", config);
+    run.write("manifest.json", "{}");
+    run.begin();
+  };
+  begin("first = 1\n");
+  begin("second = 2\n");
+  CHECK(read_text(path + "/config.toml") == "second = 2\n");
+  const std::string result = GENERATE("metrics.jsonl", "checkpoint.h5", "state");
+  write_text(path + "/" + result, "something");
+  CHECK_THROWS_WITH(begin("third = 3\n"), contains_text("already contains a run"));
+}
+
+TEST_CASE("a configuration alone, which the user may have written, is not replaced", "[metrics]") {
+  const TemporaryFolder folder;
+  write_text(folder.file("config.toml"), "mine = 1\n");
+  CHECK_THROWS_WITH(RunFolder(folder.path(), Existing::refuse), contains_text("already contains a run"));
+}
+
+TEST_CASE("a search's folder cannot hold a run, too", "[metrics]") {
+  const TemporaryFolder folder;
+  write_text(folder.file("search.json"), "{}");
+  const auto existing = GENERATE(Existing::refuse, Existing::replace, Existing::continue_it);
+  CHECK_THROWS_WITH(RunFolder(folder.path(), existing), contains_text("contains a search"));
 }
 
 TEST_CASE("a folder that cannot be made is the user's to mend", "[metrics]") {
@@ -57,7 +91,8 @@ TEST_CASE("a folder that cannot be made is the user's to mend", "[metrics]") {
 
 TEST_CASE("a file is written whole or not at all", "[metrics]") {
   const TemporaryFolder folder;
-  const RunFolder run(folder.file("run"), Existing::refuse);
+  RunFolder run(folder.file("run"), Existing::refuse);
+  run.begin();
   run.write("manifest.json", "old");
   run.write("manifest.json", "new");
   CHECK(read_text(run.file("manifest.json")) == "new");
