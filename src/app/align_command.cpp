@@ -3,6 +3,7 @@
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
+#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "data/relabel.hpp"
@@ -35,7 +36,8 @@ class Alignment : public Job {
   std::size_t changed_ = 0, frames_ = 0;
 };
 
-void Alignment::prepare(const Process&) {
+void Alignment::prepare(const Process& process) {
+  if (process.leads()) core::require_replaceable(arguments_.out);
   scorer_.emplace(arguments_.scoring);
   OptionUse use(parser_);
   require_used(use, arguments_.scoring, scorer_->model());

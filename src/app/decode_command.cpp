@@ -94,7 +94,7 @@ class Decoding : public Job {
   Found found_;
 };
 
-void Decoding::prepare(const Process&) {
+void Decoding::prepare(const Process& process) {
   // Checked before anything is read.
   parse_subset(arguments_.subset);
   is_loop(arguments_.grammar);
@@ -103,6 +103,7 @@ void Decoding::prepare(const Process&) {
   require_used(use, arguments_.scoring, scorer_->model());
   use.require(is_loop(arguments_.grammar), {"insertion-score"}, "applies to a loop of words only: give --grammar loop too");
   use.check();
+  if (process.leads()) core::require_replaceable(arguments_.result);
   if (!arguments_.silence.empty()) silence_ = scorer_->words().find(arguments_.silence);
 }
 

@@ -40,11 +40,12 @@ class Measuring : public Job {
  public:
   Measuring(SharpnessArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
-  void prepare(const Process&) override {
+  void prepare(const Process& process) override {
     checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
     OptionUse use(parser_);
     require_used(use, arguments_, checkpoint_.model);
     use.check();
+    if (process.leads()) core::require_replaceable(arguments_.result);
     arguments_.options.model = checkpoint_.model;
     if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
     source_ = train::open_evaluation_data(arguments_.options);

@@ -5,6 +5,7 @@
 #include "app/interruption.hpp"
 #include "app/training_report.hpp"
 #include "comm/collectives/catalogue.hpp"
+#include "core/file_replacement.hpp"
 #include "train/memory_need.hpp"
 
 namespace paragrad::app {
@@ -34,7 +35,10 @@ void TrainingJob::prepare(const Process& process) {
   train::require_memory(*backend::make_device(arguments_.device), options, *source_, here);
   options_ = with_servers(arguments_, *source_, workers_);
   identity_ = identity_of(arguments_, config_, *source_);
-  if (process.leads()) open_folder();
+  if (process.leads()) {
+    open_folder();
+    core::require_replaceable(options_.servers.record);
+  }
   instruments_.emplace(arguments_.instruments, process.size, process.rank, process.workers,
                        [this](const std::string& line) { say(line); });
 }

@@ -79,10 +79,20 @@ void copy_bytes(int from, int to) {
   }
 }
 
+/// The file to replace, which the last of a chain of links may name before it exists. Throws ConfigError for a device, a
+/// pipe or a folder.
 std::string resolved(const std::string& path) {
-  std::error_code ignored;
-  const auto target = std::filesystem::canonical(path, ignored);
-  return ignored ? path : target.string();
+  namespace fs = std::filesystem;
+  std::error_code missing;
+  if (const fs::file_status status = fs::status(path, missing); fs::exists(status) && !fs::is_regular_file(status))
+    throw ConfigError(format("'{}' is not a regular file and would be replaced by one: choose another name", path));
+  fs::path target = fs::canonical(path, missing);
+  if (!missing) return target.string();
+  constexpr int most_links = 40;
+  target = path;
+  for (int links = 0; links < most_links && fs::is_symlink(fs::symlink_status(target, missing)); ++links)
+    target = target.parent_path() / fs::read_symlink(target);
+  return target.string();
 }
 
 }  // namespace
@@ -157,6 +167,10 @@ void create_folders(const std::filesystem::path& path, std::error_code& error) {
     if (std::filesystem::create_directories(folder, error)) sync_folder((folder / "..").string());
     if (error) return;
   }
+}
+
+void require_replaceable(const std::string& path) {
+  if (!path.empty()) FileReplacement{path};
 }
 
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {

@@ -16,10 +16,10 @@ namespace paragrad::core {
 /// unchanged, whatever happens (full disk, exception, power cut).
 ///
 /// The temporary file is locked, so that two writers of one path cannot interleave: the second gets a ConfigError.
-/// Leftovers of a killed process are overwritten. A `path` that is a symbolic link keeps its target.
+/// Leftovers of a killed process are overwritten. A `path` that is a symbolic link stays one: its target is replaced.
 class FileReplacement {
  public:
-  /// Opens and locks an empty `path`.tmp. Throws ConfigError on failure.
+  /// Opens and locks an empty `path`.tmp. Throws ConfigError on failure, and if `path` exists and is no regular file.
   explicit FileReplacement(const std::string& path);
   ~FileReplacement();  ///< removes the temporary file unless committed
   FileReplacement(const FileReplacement&) = delete;
@@ -54,6 +54,9 @@ void sync_folder(const std::string& path);
 
 /// Creates a folder and the missing ones above it, and flushes their names to disk.
 void create_folders(const std::filesystem::path& path, std::error_code& error);
+
+/// Throws ConfigError if FileReplacement could not replace the file; for checks before long work. "" is no file.
+void require_replaceable(const std::string& path);
 
 /// Replaces a text file with the output of `write`, which is buffered in memory. Throws ConfigError and leaves `path`
 /// unchanged on failure.

@@ -120,6 +120,14 @@ class Runs(CliTest):
             self.assert_refused(self.simulate(1, "--out", out, "--init", out / "checkpoint.h5", *more), "--init", "choose another --out")
         self.assertEqual((out / "checkpoint.h5").read_bytes(), before)
 
+    def test_a_place_that_cannot_be_written_to_is_told_before_the_work(self):
+        out, missing = self.folder / "places", self.folder / "missing/file"
+        done = self.simulate(1, "--out", out)
+        self.assertEqual(done.returncode, 0)
+        self.assert_refused(run("sharpness", out / "checkpoint.h5", "--data", self.data, "--result", missing), "missing/file")
+        self.assert_refused(self.simulate(1, "--strategy", "async_sgd", "--optimiser", "sgd", "--out", out, "--overwrite", "--record", missing), "missing/file")
+        self.assertIn(weights(done), (out / "manifest.json").read_text())
+
     def test_evaluate_finds_the_error_that_training_found(self):
         out = self.folder / "evaluated"
         printed = run("train", *self.task, "--out", out).stdout
@@ -365,6 +373,10 @@ class Files(CliTest):
         text = self.folder / "text.h5"
         text.write_text("not HDF5")
         self.assert_refused(run("data", "info", text), "text.h5")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.assert_refused(run("data", "generate", "--out", pipe), "pipe", "not a regular file")
+        self.assertTrue(pipe.is_fifo())
 
     def test_partitions(self):
         path = self.folder / "partitioned.h5"

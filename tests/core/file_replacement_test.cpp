@@ -1,5 +1,7 @@
 #include "core/file_replacement.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -23,4 +25,38 @@ TEST_CASE("folders are created with those above them, and not where a file is in
     CHECK(error == std::errc::not_a_directory);
   }
   CHECK(test::read_text(folder.file("file")) == "text");
+}
+
+TEST_CASE("what is no regular file is refused and stays", "[core]") {
+  const test::TemporaryFolder folder;
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  fs::create_directory(folder.file("folder"));
+  fs::create_symlink("pipe", folder.file("link"));
+  for (const char* name : {"pipe", "folder", "link"}) {
+    CHECK_THROWS_WITH(core::FileReplacement(folder.file(name)), contains_text("is not a regular file"));
+    CHECK_THROWS_AS(core::require_replaceable(folder.file(name)), core::ConfigError);
+  }
+  CHECK(fs::is_fifo(folder.file("pipe")));
+  CHECK(folder.entries() == 3);
+}
+
+TEST_CASE("a link is followed to the file that is replaced, which need not exist", "[core]") {
+  const test::TemporaryFolder folder;
+  const bool exists = GENERATE(true, false);
+  fs::create_directory(folder.file("below"));
+  if (exists) test::write_text(folder.file("below/file"), "old");
+  fs::create_symlink("below/second", folder.file("first"));
+  fs::create_symlink("file", folder.file("below/second"));
+  core::replace_file(folder.file("first"), [](std::ostream& out) { out << "new"; });
+  CHECK(test::read_text(folder.file("below/file")) == "new");
+  CHECK(fs::is_symlink(folder.file("first")));
+  CHECK(fs::is_symlink(folder.file("below/second")));
+}
+
+TEST_CASE("asking whether a file can be replaced leaves nothing behind", "[core]") {
+  const test::TemporaryFolder folder;
+  core::require_replaceable(folder.file("file"));
+  core::require_replaceable("");
+  CHECK(folder.entries() == 0);
+  CHECK_THROWS_AS(core::require_replaceable(folder.file("missing/file")), core::ConfigError);
 }
