@@ -28,6 +28,8 @@ CsvReader::CsvReader(GzipFile& file, char separator) : file_(file), separator_(s
   peek();
   constexpr std::array<std::uint8_t, 3> mark{0xef, 0xbb, 0xbf};
   if (bytes_.size() >= mark.size() && std::equal(mark.begin(), mark.end(), bytes_.begin())) at_ = mark.size();
+  if (bytes_.size() >= 2 && std::min(bytes_[0], bytes_[1]) == 0xfe && std::max(bytes_[0], bytes_[1]) == 0xff)
+    throw core::ConfigError(core::format("'{}' is encoded in UTF-16: convert it to UTF-8", file_.path()));
   if (separator_ == '\0') detect_separator();
 }
 
@@ -66,6 +68,9 @@ void CsvReader::detect_separator() {
 }
 
 void CsvReader::append(std::string& field, int character) const {
+  if (character == '\0')
+    throw core::ConfigError(core::format(
+        "'{}' contains a NUL byte in line {}, as text encoded in UTF-16 does: convert it to UTF-8", file_.path(), line_));
   if (field.size() == longest_field)
     throw core::ConfigError(core::format("'{}' contains a field of more than a megabyte in line {}: is it a table of text?",
                                          file_.path(), line_));

@@ -77,6 +77,7 @@ std::optional<Importer> of_folder(const std::string& path) {
 void refuse_importable(const std::string& path) {
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
+  if (!folder && !fs::is_regular_file(path, error)) return;  // a pipe would be waited for
   const auto importer = folder ? of_folder(path) : of_file(path);
   if (!importer) return;
   throw core::ConfigError(core::format("'{}' is a {} in the format of {}, not a data file: make one from it with `{}`", path,

@@ -34,6 +34,8 @@ std::int64_t open_file(const std::string& path, const std::string& shown, unsign
   if (::stat(path.c_str(), &status) != 0)
     throw core::ConfigError(core::format("cannot {} '{}': {}", verb, shown, std::strerror(errno)));
   if (S_ISDIR(status.st_mode)) throw core::ConfigError(core::format("cannot {} '{}': it is a folder", verb, shown));
+  if (!S_ISREG(status.st_mode))
+    throw core::ConfigError(core::format("cannot {} '{}': it is not a regular file", verb, shown));
   if (H5Fis_hdf5(path.c_str()) == 0)
     throw core::ConfigError(core::format("cannot {} '{}': it is not an HDF5 file", verb, shown));
   return check_hdf5(H5Fopen(path.c_str(), mode, access_properties(action)), action);
@@ -56,6 +58,11 @@ Hdf5File::~Hdf5File() {
   if (file_ < 0) return;
   const QuietHdf5 quiet;
   H5Fclose(file_);
+}
+
+bool Hdf5File::is_one(const std::string& path) {
+  const QuietHdf5 quiet;
+  return H5Fis_hdf5(path.c_str()) > 0;
 }
 
 Hdf5File Hdf5File::open(const std::string& path) {

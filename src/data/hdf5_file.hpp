@@ -70,6 +70,9 @@ struct Hdf5ArrayInfo {
 /// Every failure throws core::ConfigError with one sentence that names file, object and reason.
 class Hdf5File {
  public:
+  /// Whether the path names an HDF5 file.
+  static bool is_one(const std::string& path);
+
   /// Read-only, without file locks (network file systems often refuse them).
   static Hdf5File open(const std::string& path);
   /// A new file, replacing `path` at finish().

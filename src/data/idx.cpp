@@ -60,11 +60,17 @@ struct Half {
 };
 
 ImportIdxOptions with_paths(ImportIdxOptions options) {
-  if (options.folder.empty()) return options;
-  options.train_images = find_in(options.folder, "train-images", 3);
-  options.train_labels = find_in(options.folder, "train-labels", 1);
-  options.test_images = find_in(options.folder, "t10k-images", 3);
-  options.test_labels = find_in(options.folder, "t10k-labels", 1);
+  const auto find = [&](std::string& path, const char* option, const std::string& what, int rank) {
+    if (!path.empty()) return;
+    if (options.folder.empty())
+      throw core::ConfigError(
+          core::format("no file is given for `{}`: name it, or give the folder with the four IDX files as `from`", option));
+    path = find_in(options.folder, what, rank);
+  };
+  find(options.train_images, "train-images", "train-images", 3);
+  find(options.train_labels, "train-labels", "train-labels", 1);
+  find(options.test_images, "test-images", "t10k-images", 3);
+  find(options.test_labels, "test-labels", "t10k-labels", 1);
   return options;
 }
 

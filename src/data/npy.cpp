@@ -151,6 +151,11 @@ std::string NpyArray::place(std::size_t i) const {
   return core::format("{}[{}]", name, fmt::join(indices, ", "));
 }
 
+std::string NpyArray::text(std::size_t i) const {
+  if (kind == 'u') return core::format("{}", bits(i));
+  return whole() ? core::format("{}", integer(i)) : core::format("{}", number(i));
+}
+
 std::uint64_t NpyArray::bits(std::size_t i) const {
   std::size_t stored = i;
   if (fortran_order) {
@@ -180,8 +185,9 @@ std::int64_t NpyArray::integer(std::size_t i) const {
 }
 
 double NpyArray::number(std::size_t i) const {
-  if (whole()) return static_cast<double>(integer(i));
   const std::uint64_t value = bits(i);
+  if (kind == 'u') return static_cast<double>(value);
+  if (whole()) return static_cast<double>(integer(i));
   if (element_bytes == 8) return std::bit_cast<double>(value);
   return element_bytes == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(value)) : of_half(value);
 }

@@ -26,6 +26,7 @@ struct NpyArray {
   bool whole() const { return kind != 'f'; }
   std::int64_t integer(std::size_t i) const;  ///< element i of whole numbers; of uint64 at most the largest int64
   double number(std::size_t i) const;         ///< element i
+  std::string text(std::size_t i) const;      ///< element i with all digits, for messages
 
  private:
   std::uint64_t bits(std::size_t i) const;  // of element i

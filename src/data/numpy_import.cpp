@@ -224,7 +224,7 @@ class NumpyImport {
       const std::int64_t label = array.integer(i);
       if (label < 0 || label >= std::numeric_limits<std::int32_t>::max())
         throw core::ConfigError(core::format("{} is the label {}, which is no class (targets are floating-point numbers)",
-                                             array.place(i), label));
+                                             array.place(i), array.text(i)));
       samples.labels.push_back(static_cast<std::int32_t>(label));
     }
   }

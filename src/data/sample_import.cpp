@@ -127,18 +127,19 @@ template <class T>
 core::Encoding normalising(const std::vector<T>& features, const ImportedSamples& train, const DatasetInfo& info,
                            const Units& units) {
   const UnitRows rows(train, info.dim);
-  double sum = 0, squares = 0;
-  std::size_t samples = 0;
-  for (const std::uint32_t unit : units) {
-    const core::Range range = rows.of(unit);
-    samples += range.size();
-    for (const double x : std::span(features).subspan(range.begin * info.dim, range.size() * info.dim)) {
-      sum += x;
-      squares += x * x;
+  const auto mean_of = [&](const auto& function) {
+    double sum = 0;
+    std::size_t samples = 0;
+    for (const std::uint32_t unit : units) {
+      const core::Range range = rows.of(unit);
+      samples += range.size();
+      for (const double x : std::span(features).subspan(range.begin * info.dim, range.size() * info.dim)) sum += function(x);
     }
-  }
-  const double count = static_cast<double>(samples * info.dim), mean = sum / count;
-  const double variance = squares / count - mean * mean;
+    return sum / static_cast<double>(samples * info.dim);
+  };
+  const double some = features[rows.of(units.front()).begin * info.dim];  // equal numbers differ from it by exactly 0
+  const double mean = some + mean_of([&](double x) { return x - some; });
+  const double variance = mean_of([&](double x) { return (x - mean) * (x - mean); });
   if (!(variance > 0)) throw core::ConfigError("all features of the training set are the same: they cannot be normalised");
   const double scale = 1 / std::sqrt(variance);
   return {info.encoding.type, static_cast<float>(scale), static_cast<float>(-mean * scale)};

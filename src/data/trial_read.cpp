@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -59,6 +60,7 @@ void limit(int resource, rlim_t value) {
 // The superblock begins with a signature and its version, which is 3 in the format of 1.10. Its own checksum covers both.
 bool has_checksums(const std::string& path) {
   constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  if (!std::filesystem::is_regular_file(path)) return false;  // a pipe would be waited for
   std::array<char, 9> begin{};
   std::ifstream file(path, std::ios::binary);
   if (!file.read(begin.data(), begin.size()) || std::string_view(begin.data(), signature.size()) != signature ||

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -31,10 +33,19 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
           core::format("label {} in row {} of {} is out of range for {} classes", labels[i], first_row + i, group, classes));
 }
 
+/// The path, unless it names something else than a data file, such as the table that is being imported.
+const std::string& replaceable(const std::string& path) {
+  std::error_code missing;
+  if (std::filesystem::file_size(path, missing) > 0 && !missing && !Hdf5File::is_one(path))
+    throw core::ConfigError(
+        core::format("'{}' exists and is not a data file: choose another name for the one to write, or remove it", path));
+  return path;
+}
+
 }  // namespace
 
 DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
-    : file_(Hdf5File::create(path)), info_(std::move(description)) {
+    : file_(Hdf5File::create(replaceable(path))), info_(std::move(description)) {
   if (info_.dim == 0 || (info_.classes == 0) == (info_.targets == 0))
     throw std::logic_error("DatasetWriter: no features, or neither classes nor targets, or both");
   if (info_.dim % info_.context.frames() != 0 || (!info_.class_names.empty() && info_.class_names.size() != info_.classes))

@@ -149,7 +149,10 @@ std::vector<std::string> read_names(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw core::ConfigError(core::format("cannot read '{}'", path));
   std::vector<std::string> names;
-  for (std::string line; std::getline(file, line);) names.push_back(line);
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    names.push_back(line);
+  }
   return names;
 }
 

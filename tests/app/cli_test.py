@@ -375,6 +375,9 @@ class Files(CliTest):
         self.assert_refused(run("data", "info", text), "text.h5")
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
+        for command in (["data", "info", pipe], ["data", "verify", pipe], ["evaluate", pipe, "--data", self.data],
+                        ["train", "--data", pipe, "--model", "8-6", "--learning-rate", "1"]):
+            self.assert_refused(run(*command), "pipe", "not a regular file")
         self.assert_refused(run("data", "generate", "--out", pipe), "pipe", "not a regular file")
         self.assertTrue(pipe.is_fifo())
 

@@ -157,11 +157,41 @@ class OwnData(ImportTest):
             ("no features", "1,2\n", ("--targets", "1,2"), ["--targets", "no features"]),
             ("a target that is no number", "a,b\n1,2\n1,x\n", ("--targets", "b"), ["column 2 ('b') in line 3", "'x'"]),
             ("open quotes", "a,b,c\n1,\"2,0\n", (), ["line 2", "not closed"]),
+            ("a NUL byte", "1,2,0\n1,\0,0\n", (), ["line 2", "NUL byte", "UTF-16"]),
             ("after quotes", "a,b,c\n1,\"2\"3,0\n", (), ["line 2", "quotation mark"]),
         ):
             with self.subTest(name):
                 self.refused("import-csv", self.csv(text), *words, more=more)
         self.refused("import-csv", self.own / "none.csv", "no such file")
+        for encoding in ("utf-16-le", "utf-16-be"):
+            (self.own / "own.csv").write_bytes(f"\ufeff{self.table()}".encode(encoding))
+            self.refused("import-csv", self.own / "own.csv", "encoded in UTF-16", "convert it to UTF-8")
+
+    def test_a_number_too_small_for_any_type_is_zero(self):
+        zero = self.content("import-csv", self.csv("0,1,0\n2,3,1\n"))
+        for text in ("1e-400", "-1e-400", "1E-99999", "0." + "0" * 400 + "1"):
+            with self.subTest(text[:10]):
+                self.assertEqual(self.content("import-csv", self.csv(f"{text},1,0\n2,3,1\n")), zero)
+        for text in ("1e400", "1" + "0" * 400, "-1e+400"):
+            self.refused("import-csv", self.csv(f"{text},1,0\n2,3,1\n"), "finite")
+
+    def test_a_table_is_not_replaced_by_the_data_file(self):
+        table = self.csv(self.table())
+        self.assert_refused(run("data", "import-csv", "--from", table, "--out", table, "--name", "own"), "own.csv' exists and is not a data file")
+        self.assertEqual(table.read_text(), self.table())
+
+    def test_unsigned_numbers_of_64_bits(self):
+        CODES["<u8"] = "<{}Q"
+        large = array([1 << 63, (1 << 64) - 1] * 36, "<u8", (24, 3))
+        self.assertEqual(self.content("import-numpy", self.npz(x_train=large, y_train=self.labels())),
+                         self.content("import-numpy", self.npz(x_train=array([2.0**63, 2.0**64] * 36, "<f4", (24, 3)), y_train=self.labels())))
+        self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([(1 << 64) - 1] * 24, "<u8")), str((1 << 64) - 1))
+
+    def test_equal_numbers_have_no_contrast_to_normalise(self):
+        for value in (0.1, 123.456, 12345.678):
+            with self.subTest(value):
+                images = {"x_train": array([value] * 2400, "<f4", (24, 10, 10)), "y_train": self.labels()}
+                self.refused("import-numpy", self.npz(**images), "cannot be normalised", more=("--normalise",))
 
     def test_real_numbers_become_targets_that_a_network_is_trained_on(self):
         targets = [(row[0] + 2 * row[1] - row[2] / 2, row[2] / 4) for row in self.x]

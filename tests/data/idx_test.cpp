@@ -159,7 +159,29 @@ TEST_CASE("missing IDX files and labels outside the classes asked for are refuse
   std::filesystem::remove(folder.file("t10k-images-idx3-ubyte"));
   CHECK_THROWS_WITH(import_idx(options), contains_text("contains no t10k-images-idx3-ubyte"));
   options.folder.clear();
-  CHECK_THROWS_WITH(import_idx(options), contains_text("there is no such file"));
+  CHECK_THROWS_WITH(import_idx(options), contains_text("no file is given for `train-images`") && contains_text("`from`"));
+}
+
+TEST_CASE("a file that is named replaces the one in the folder", "[data]") {
+  const TemporaryFolder folder, other;
+  auto options = tiny(folder);
+  options.test_images = other.file("images");
+  options.test_labels = other.file("labels");
+  write_text(options.test_images, idx({1, 2, 2}, "zzzz"));
+  write_text(options.test_labels, idx({1}, "\2"));
+  import_idx(options);
+  CHECK(text_of(*Dataset::open(options.out), Subset::test) == "zzzz2");
+}
+
+TEST_CASE("an import does not replace a file that it reads, or any other that is no data file", "[data]") {
+  const TemporaryFolder folder;
+  auto options = tiny(folder);
+  const std::string source = folder.file("train-images-idx3-ubyte");
+  options.out = source;
+  CHECK_THROWS_WITH(import_idx(options), contains_text("is not a data file"));
+  CHECK(read_text(source) == train_images);
+  options.out = folder.file("x.h5");
+  for (int time = 0; time < 2; ++time) CHECK_NOTHROW(import_idx(options));
 }
 
 namespace {

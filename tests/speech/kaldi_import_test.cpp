@@ -88,7 +88,8 @@ TEST_CASE("an import keeps features, classes, order, names, speakers and lengths
   task.options.utt2spk = task.folder.file("utt2spk");
   task.options.context = {5, 5};
   task.options.frame_shift_s = 0.005;
-  test::write_text(task.folder.file("names"), "a\nb\nc\nd\ne\n");
+  const std::string line_end = GENERATE("\n", "\r\n");
+  test::write_text(task.folder.file("names"), core::format("{}", fmt::join(std::vector{"a", "b", "c", "d", "e"}, line_end)));
   task.options.class_names = task.folder.file("names");
   const auto imported = import_kaldi(task.options);
   CHECK(imported.info.dim == 33);
