@@ -1,5 +1,8 @@
 #include "speech/tokens.hpp"
 
+#include <string>
+#include <unordered_set>
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/limits.hpp"
@@ -17,9 +20,17 @@ ClassName::ClassName(std::string_view name) : token(name) {
 }
 
 Tokens::Tokens(std::span<const std::string> class_names, std::size_t classes) {
+  std::unordered_set<std::string> begun;
   for (std::size_t k = 0; k < classes; ++k) {
     const ClassName name(class_names.empty() ? std::to_string(k) : class_names[k]);
-    if (names_.empty() || names_.back() != name.token) names_.push_back(name.token);
+    if (names_.empty() || names_.back() != name.token) {
+      if (!begun.insert(name.token).second)
+        throw core::ConfigError(
+            core::format("class {} goes on with '{}' after other words: number the classes so that those of a word follow "
+                         "each other",
+                         k, name.token));
+      names_.push_back(name.token);
+    }
     of_class_.push_back({static_cast<std::int32_t>(names_.size() - 1), name.state.value_or(0)});
   }
 }

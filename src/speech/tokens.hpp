@@ -22,7 +22,7 @@ struct ClassName {
 /// The tokens (words, phones) in the order of the classes: neighbouring classes with the same token are its states.
 class Tokens {
  public:
-  /// Without names each class is a token.
+  /// Without names each class is a token. Throws ConfigError if other classes come between those of a token.
   Tokens(std::span<const std::string> class_names, std::size_t classes);
 
   std::size_t count() const { return names_.size(); }

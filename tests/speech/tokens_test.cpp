@@ -42,3 +42,8 @@ TEST_CASE("labels that are no classes say nothing, which is told", "[speech]") {
   for (const std::int32_t label : {-1, 2})
     CHECK_THROWS_WITH(tokens.in(Said{0, label}), contains_text("is out of range for 2 classes"));
 }
+
+TEST_CASE("a word whose classes do not follow each other is refused", "[speech]") {
+  CHECK_THROWS_WITH(Tokens(Names{"one/0", "two/0", "one/0"}, 3), contains_text("class 2 goes on with 'one'"));
+  CHECK_THROWS_AS(Tokens(Names{"pau", "one", "pau"}, 3), core::ConfigError);
+}
