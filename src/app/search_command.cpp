@@ -146,7 +146,7 @@ std::vector<std::string> command_of_parts(const SearchArguments& arguments, cons
 
 int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const CLI::App& parser) {
   const core::FolderLock lock(arguments.folder);
-  begin_search(arguments.folder, search_identity(arguments), arguments.file);
+  begin_search(arguments.folder, search_identity(arguments, plan), arguments.file);
   const JobArray array{.name = std::filesystem::path(arguments.jobs_file).stem(),
                        .working_folder = std::filesystem::current_path(),
                        .folder = arguments.folder,
@@ -180,7 +180,7 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
         core::format("there is no --part {}: the search has {} runs in {} parts", arguments.part, all, arguments.parts));
   if (use.given("write-jobs")) return write_jobs(arguments, plan, parser);
   if (arguments.only_rank || arguments.part > 0)
-    check_same_search(arguments.folder, search_identity(arguments), arguments.file);
+    check_same_search(arguments.folder, search_identity(arguments, plan), arguments.file);
   if (arguments.only_rank) return rank_search(arguments, space, std::move(plan));
   plan.own = runs_of_part(std::max<std::size_t>(1, arguments.part), arguments.part > 0 ? arguments.parts : 1, all);
   if (arguments.part > 0) {
@@ -188,7 +188,7 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
     return run_part_of_search(arguments, space, std::move(plan));
   }
   const core::FolderLock lock(arguments.folder);
-  begin_search(arguments.folder, search_identity(arguments), arguments.file);
+  begin_search(arguments.folder, search_identity(arguments, plan), arguments.file);
   return run_search(arguments, space, std::move(plan));
 }
 

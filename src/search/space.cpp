@@ -1,5 +1,6 @@
 #include "search/space.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -12,6 +13,17 @@ namespace paragrad::search {
 namespace {
 
 bool is_whole(const std::string& text) { return text.find_first_not_of("+-0123456789") == std::string::npos; }
+
+/// With four digits, or as many as it takes to stay between `from` and `to`.
+std::string text_within(double from, double to, double value) {
+  constexpr int all_digits = 17;
+  value = std::clamp(value, from, to);
+  for (int digits = 4;; ++digits) {
+    std::string text = core::format("{:.{}g}", value, digits);
+    const double rounded = *core::number_of<double>(text);
+    if (digits == all_digits || (rounded >= from && rounded <= to)) return text;
+  }
+}
 
 }  // namespace
 
@@ -36,7 +48,7 @@ std::optional<Range> Range::parse(const std::string& option, const std::string& 
 }
 
 std::string Range::at(double u) const {
-  if (!whole) return core::format("{:.4g}", logarithmic ? from * std::pow(to / from, u) : from + (to - from) * u);
+  if (!whole) return text_within(from, to, logarithmic ? from * std::pow(to / from, u) : from + (to - from) * u);
   const double count = logarithmic ? from * std::pow((to + 1) / from, u) : from + (to + 1 - from) * u;
   return core::format("{:.0f}", std::min(std::floor(count), to));
 }

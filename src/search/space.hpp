@@ -21,7 +21,7 @@ struct Range {
   /// no logarithms.
   static std::optional<Range> parse(const std::string& option, const std::string& text);
 
-  /// The number at place u in [0, 1), with four significant digits.
+  /// The number at place u in [0, 1), with four significant digits, or more where the range is narrower than that.
   std::string at(double u) const;
 };
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -90,6 +91,36 @@ class Search(CliTest):
             self.assert_refused(run("search", self.file, "--out", self.out, *words), "holds another search", part)
         self.write(epochs="5")
         self.assert_refused(run("search", self.file, "--out", self.out), "holds another search", self.file.name)
+
+    def test_a_search_whose_files_have_changed_is_another(self):
+        network, platform, data = (self.folder / f"{self._testMethodName}.{name}" for name in ("txt", "platform.toml", "h5"))
+        shutil.copy(self.data, data)
+        shutil.copy(PLATFORM, platform)
+        network.write_text("network small\ninput 8\ny = affine input outputs=6\n")
+        self.write(strategy="bmuf", epochs="1", data=f'"{data}"', platform=f'"{platform}"', model=f'"file:{network}"')
+        self.search()
+        for file, change in ((data, lambda: run("data", "generate", "--out", data, "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6, "--seed", 2)),
+                             (platform, lambda: platform.write_text(platform.read_text() + "# changed\n")),
+                             (network, lambda: network.write_text(network.read_text() + "\n"))):
+            with self.subTest(file=file.name):
+                before = file.read_bytes()
+                change()
+                self.assert_refused(run("search", self.file, "--out", self.out), "holds another search: the content of", file.name)
+                file.write_bytes(before)
+        self.search()
+
+    def test_a_folder_holds_a_search_or_a_run_but_not_both(self):
+        run_folder = self.folder / "run-folder"
+        self.assertEqual(self.simulate(1, "--out", run_folder).returncode, 0)
+        self.write(strategy="bmuf", epochs="1")
+        before = (run_folder / "manifest.json").read_bytes()
+        self.assert_refused(run("search", self.file, "--out", run_folder), "contains a run", "--out")
+        self.assertEqual((run_folder / "manifest.json").read_bytes(), before)
+        self.search()
+        before = (self.out / "manifest.json").read_bytes()
+        for more in ([], ["--overwrite"], ["--resume"]):
+            self.assert_refused(self.simulate(1, "--out", self.out, *more), "contains a search", "--out")
+        self.assertEqual((self.out / "manifest.json").read_bytes(), before)
 
     def test_a_killed_search_ends_its_runs_and_is_continued(self):
         self.write(epochs="400", **{"checkpoint-every": "70"})

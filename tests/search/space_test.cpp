@@ -61,6 +61,18 @@ TEST_CASE("draws are the same for every combination, repeat with the seed and co
   CHECK(std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(draws), more.begin()));
 }
 
+TEST_CASE("a draw stays within a range that is narrower than its digits", "[search]") {
+  for (const char* text : {"0.99990..0.99999", "0.99990..0.99999 log", "1.000001..1.000002"}) {
+    const Range range = *Range::parse("x", text);
+    for (const double u : {0., 0.3, 0.5, 0.999999}) {
+      const double value = *core::number_of<double>(range.at(u));
+      CHECK(value >= range.from);
+      CHECK(value <= range.to);
+    }
+  }
+  CHECK(Range::parse("x", "0.1..0.9")->at(0.5) == "0.5");
+}
+
 TEST_CASE("only texts of the form of a range are ranges", "[search]") {
   CHECK(Range::parse("x", "0.1..1"));
   CHECK(Range::parse("x", "1e-4..1e-1 log")->logarithmic);

@@ -189,7 +189,7 @@ class Search {
                core::format_quantity(training_s, core::Unit::time), groups(), groups() == 1 ? "" : "s",
                core::format_quantity(makespan_s_, core::Unit::time));
     core::Json manifest = environment();
-    manifest["run"] = search_identity(arguments_);
+    manifest["run"] = search_identity(arguments_, plan_);
     manifest["run"]["groups"] = groups();
     manifest["result"] = {{"best", best.name},
                           {"runs", spent_.size()},

@@ -58,15 +58,14 @@ std::string last_line(const std::string& path) {
   return last;
 }
 
-/// The value with the seed for "{seed}".
+}  // namespace
+
 std::string with_seed(std::string value, std::uint64_t seed) {
   const std::string place = "{seed}", number = std::to_string(seed);
   for (auto at = value.find(place); at != std::string::npos; at = value.find(place, at + number.size()))
     value.replace(at, place.size(), number);
   return value;
 }
-
-}  // namespace
 
 struct SearchRuns::Job {
   std::size_t configuration;

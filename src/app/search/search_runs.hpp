@@ -24,6 +24,9 @@ struct SearchPlan {
   bool pauses = false;             ///< runs are paused and resumed, so they save their state, at least after every epoch
 };
 
+/// The value of an option with the seed for "{seed}".
+std::string with_seed(std::string value, std::uint64_t seed);
+
 /// 003-s1: configuration 3, counted from 1, with seed 1.
 std::string run_name(std::size_t configuration, std::uint64_t seed);
 
