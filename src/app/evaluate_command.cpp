@@ -53,7 +53,12 @@ class Evaluation : public Job {
       networks_.push_back(std::move(network));
     }
     use.check();
-    for (Network& network : networks_) network.source = train::open_evaluation_data(network.options);
+    for (Network& network : networks_) {
+      network.source = train::open_evaluation_data(network.options);
+      if (network.source->samples(parse_subset(arguments_.subset)) == 0)
+        throw core::ConfigError(core::format("'{}' has no samples in the subset '{}': choose another",
+                                             network.source->info.path, arguments_.subset));
+    }
   }
   std::size_t row_bytes() const override { return networks_.front().source->info.bytes_to_read(); }
 

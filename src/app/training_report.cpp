@@ -51,6 +51,11 @@ void print_divergence(const train::TrainingOptions& options, double loss, const 
                                 : core::format("the same output for all {} classes", source.info.classes));
 }
 
+/// With these digits after the point, or "-" for the score of an empty subset.
+std::string rounded(double value, int digits, const char* unit = "") {
+  return std::isfinite(value) ? core::format("{:.{}f}{}", value, digits, unit) : "-";
+}
+
 /// JSON has no NaN: the score of an empty subset is null.
 core::Json number(double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); }
 
@@ -125,8 +130,9 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
   if (result.timing_only)
     fmt::print("timing only: nothing was computed; {}\n", extent(arguments.options));
   else
-    fmt::print("test error {:.2f} %{}, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error,
-               source.info.targets > 0 ? " of the targets' variance" : "", result.test.loss, 100 * result.valid.error);
+    fmt::print("test error {}, loss {}; validation error {}\n",
+               rounded(100 * result.test.error, 2, source.info.targets > 0 ? " % of the targets' variance" : " %"),
+               rounded(result.test.loss, 4), rounded(100 * result.valid.error, 2, " %"));
   if (!result.timing_only) print_divergence(arguments.options, result.train.loss, source);
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   if (result.pretraining_samples > 0)

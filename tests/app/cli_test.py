@@ -120,6 +120,13 @@ class Runs(CliTest):
             self.assert_refused(self.simulate(1, "--out", out, "--init", out / "checkpoint.h5", *more), "--init", "choose another --out")
         self.assertEqual((out / "checkpoint.h5").read_bytes(), before)
 
+    def test_subsets_without_samples_have_no_scores(self):
+        out, data = self.folder / "no-scores", self.without_validation()
+        done = run("train", *[str(data) if word == self.data else word for word in self.task], "--out", out)
+        self.assertIn("test error -, loss -; validation error -\n", done.stdout)
+        self.assert_refused(run("evaluate", out / "checkpoint.h5", "--data", data), "has no samples in the subset 'test'")
+        self.assertIn("error", run("evaluate", out / "checkpoint.h5", "--data", data, "--subset", "train").stdout)
+
     def test_a_place_that_cannot_be_written_to_is_told_before_the_work(self):
         out, missing = self.folder / "places", self.folder / "missing/file"
         done = self.simulate(1, "--out", out)

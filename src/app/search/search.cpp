@@ -128,10 +128,11 @@ class Search {
     if (!record.failure.empty())
       fmt::print("{}  {}\n", run, core::printable(record.failure));
     else
-      fmt::print(
-          "{}  {} {}{}\n", run, arguments_.measure,
-          arguments_.measure.ends_with("error") ? core::format("{:.2f} %", 100 * value) : core::format("{:.4g}", value),
-          record.finished ? "" : core::format(" after epoch {}", record.epoch));
+      fmt::print("{}  {} {}{}\n", run, arguments_.measure,
+                 std::isnan(value)                       ? "-"
+                 : arguments_.measure.ends_with("error") ? core::format("{:.2f} %", 100 * value)
+                                                         : core::format("{:.4g}", value),
+                 record.finished ? "" : core::format(" after epoch {}", record.epoch));
     std::fflush(stdout);
   }
 
