@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "app/command.hpp"
 #include "app/comparison.hpp"
 #include "app/finished_run.hpp"
@@ -7,10 +9,10 @@
 namespace paragrad::app {
 namespace {
 
-/// The baseline of speed-ups: the first run with one worker on the same clock.
+/// The baseline of speed-ups: the first run with one worker on the same clock, unless it only pretrained.
 const ComparedRun* baseline(const std::vector<ComparedRun>& runs, const std::string& clock) {
   for (const ComparedRun& run : runs)
-    if (run.workers == 1 && run.clock == clock) return &run;
+    if (run.workers == 1 && run.clock == clock && std::isfinite(run.samples_per_s) && run.samples_per_s > 0) return &run;
   return nullptr;
 }
 

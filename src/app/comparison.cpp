@@ -19,7 +19,7 @@ const Cells titles{"run",  "method",   "NxM",       "epochs",   "valid %", "test
 
 /// A human-readable row, with one cell per title.
 Cells cells_of(const ComparedRun& run) {
-  const auto rounded = [](double value) { return std::isnan(value) ? "-" : core::format("{:.2f}", value); };
+  const auto rounded = [](double value) { return std::isfinite(value) ? core::format("{:.2f}", value) : "-"; };
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   return {core::printable(run.folder),
           core::printable(run.method),
@@ -39,7 +39,7 @@ Cells cells_of(const ComparedRun& run) {
 
 /// A machine-readable record: full precision, seconds, null for unknown values.
 core::Json record_of(const ComparedRun& run) {
-  const auto number = [](double value) { return std::isnan(value) ? core::Json(nullptr) : core::Json(value); };
+  const auto number = [](double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); };
   return {{"run", run.folder},
           {"method", run.method},
           {"splits", run.splits},

@@ -51,6 +51,18 @@ ComparedRun row_of(const core::Json& manifest) {
   return row;
 }
 
+/// Other commands write manifests, too.
+void require_training(const std::string& folder, const core::Json& manifest) {
+  const core::Json run = manifest.value("run", core::Json::object());
+  const char* what = run.contains("measure")     ? "a search, whose runs are folders in it"
+                     : run.contains("operation") ? "measurements of a collective operation"
+                     : run.contains("failures")  ? "a prediction of goodput"
+                                                 : nullptr;
+  if (!run.contains("strategy") && what != nullptr)
+    throw core::ConfigError(
+        core::format("'{}' contains {}, not a training: give folders of train or simulate", folder, what));
+}
+
 FinishedRun run_of(const std::string& folder, const core::Json& manifest) {
   const core::Json &run = manifest.at("run"), &result = manifest.at("result");
   FinishedRun finished{row_of(manifest), core::Json{run.at("workers"), run.at("splits"), run.at("blocks"),
@@ -78,6 +90,7 @@ core::Json read_manifest(const std::string& folder) {
 FinishedRun read_finished_run(const std::string& folder) {
   const core::Json manifest = read_manifest(folder);
   if (!manifest.contains("result")) throw core::ConfigError(core::format("the run '{}' has not finished", folder));
+  require_training(folder, manifest);
   try {
     return run_of(folder, manifest);
   } catch (const std::exception& error) {  // of core::Json, most of them

@@ -54,6 +54,27 @@ class Compare(CliTest):
                 self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
         self.assert_refused(run("compare", *folders, "--format", "xml"), "unknown format 'xml'", "markdown")
 
+    def test_other_folders_are_told_from_trainings(self):
+        table = ["--workers", "2", "--platform", PLATFORM, "--bytes", "1kB"]
+        run("collective", *table, "--out", self.folder / "collective").check_returncode()
+        self.assert_refused(run("compare", self.folder / "collective"), "contains measurements of a collective operation, not a training")
+        options = self.folder / "search.toml"
+        options.write_text(f'data = "{self.data}"\nmodel = "8-6"\nlearning-rate = 0.1\nepochs = 1\nblocks = 1\nworkers = 1\nplatform = "{PLATFORM}"\n')
+        run("search", options, "--out", self.folder / "search").check_returncode()
+        self.assert_refused(run("compare", self.folder / "search"), "contains a search, whose runs are folders in it")
+        run("compare", self.folder / "search/001-s1").check_returncode()
+
+    def test_a_run_that_only_pretrained_has_no_speed(self):
+        only, whole = self.folder / "pretrained", self.folder / "trained"
+        run("train", "--data", self.data, "--model", "8-12-6:sigmoid", "--epochs", 0, "--pretrain-epochs", 1, "--visible-units", "gaussian",
+            "--blocks", 4, "--quiet", "--out", only).check_returncode()
+        run("train", *self.task, "--out", whole).check_returncode()
+        records = json.loads(run("compare", only, whole, "--format", "json").stdout)
+        self.assertEqual(records[1]["speed_up"], 1)
+        rows = list(csv.DictReader(io.StringIO(run("compare", only, whole, "--format", "csv").stdout)))
+        self.assertNotIn("null", rows[0].values())
+        self.assertNotRegex(run("compare", only, whole).stdout, r"\b(inf|nan)\b")
+
     def test_it_divides_predicted_times_by_the_measured_ones_of_the_same_training(self):
         measured, predicted, other = (self.folder / name for name in ("measured", "predicted", "other"))
         run("train", *self.task, "--out", measured).check_returncode()
