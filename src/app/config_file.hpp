@@ -19,6 +19,9 @@ class ConfigFile : public CLI::ConfigTOML {
   /// Sets the options from the file itself and leaves CLI11 nothing to do.
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
 
+  /// A line for each option with a value, by group.
+  std::string to_config(const CLI::App* app, bool default_also, bool write_description, std::string prefix) const override;
+
  private:
   CLI::App& parser_;
 };

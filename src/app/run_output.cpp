@@ -6,6 +6,7 @@
 #include <sstream>
 #include <variant>
 
+#include "app/config_file.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
@@ -46,8 +47,9 @@ std::map<std::string, std::string> options_in(std::istream& config) {
 std::variant<double, std::string> meaning(const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
   if (const auto number = core::number_of<double>(value); number && std::isfinite(*number)) return *number;
-  const bool quoted = value.size() >= 2 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
-  return quoted ? value.substr(1, value.size() - 2) : value;
+  if (value.empty() || value.front() == '[') return value;
+  std::istringstream line("value=" + value);
+  return read_config(line, "config.toml").front().values.front();
 }
 
 metrics::Hyperparameters hyperparameters(const std::string& config) {

@@ -4,6 +4,7 @@
 import itertools
 import re
 import resource
+import shutil
 import tomllib
 import unittest
 
@@ -95,6 +96,8 @@ class ConfigFile(CliTest):
             ("schedule-rates = [0.1, 0.2\n", ["line 1", "']'"]),
             ("minibatch = 8 # so\nclip = \"norm\" \"x\"\n", ["line 2", "unexpected '\"x\"' after the value"]),
             ("minibatch = [8, 9]\n", ["line 1", "'minibatch' takes one value"]),
+            ('model = "8\\d6"\n', ["line 1", "a backslash", "escape"]),
+            ('model = "8\\u00', ["line 1", "escape"]),
             ("minibatch = []\n", ["line 1", "'minibatch' takes one value"]),
         ):
             with self.subTest(text=text):
@@ -114,6 +117,20 @@ class ConfigFile(CliTest):
                 result = run("collective", "--config", path, "--workers", 2, "--platform", PLATFORM)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertEqual(re.findall(r"^ring +2 +(\w+)", result.stdout, re.MULTILINE), ["1kB", "2kB"])
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_key(self):
+        path = self.folder / "mark.toml"
+        path.write_text("seed = 7\n", encoding="utf-8-sig")
+        self.assertEqual(weights(run("train", *self.task, "--config", path)), weights(run("train", *self.task, "--seed", 7)))
+
+    def test_any_path_is_read_back_from_the_folder_of_the_run(self):
+        for name in ('quo"ted', "apo'strophe", 'both"\'', "back\\slash\\n", "line\nbreak", "tab\t", "h#sh", "'", "äöü\u2028"):
+            with self.subTest(name=name):
+                data, out = self.folder / name, self.folder / "of-path"
+                shutil.copy(self.data, data)
+                first = run("train", *[str(data) if word == self.data else word for word in self.task], "--out", out, "--overwrite", "--tensorboard")
+                self.assertEqual(tomllib.loads((out / "config.toml").read_text())["data"], str(data))
+                self.assertEqual(weights(run("train", "--config", out / "config.toml", "--out", self.folder / "again", "--overwrite")), weights(first))
 
     def test_the_command_line_wins(self):
         path = self.folder / "epochs.toml"
