@@ -119,15 +119,25 @@ core::ConfigError unknown_topic(const std::string& name) {
       core::format("nothing is called '{}'; {}", name, answer.empty() ? all : core::format("{} ({})", answer, all)));
 }
 
-void print_help(const HelpArguments& arguments) {
-  if (arguments.format == "json") {
-    core::Json all = core::Json::array();
-    for (const core::CatalogueInfo& catalogue : catalogues())
-      if (arguments.name.empty() || arguments.name == "all" || arguments.name == catalogue.kind)
-        all.push_back(json_of(catalogue));
-    fmt::print("{}\n", core::text_of(all, 2));
-    return;
+/// Catalogues, whole or with the entries of that name only.
+void print_json(const std::string& name) {
+  core::Json all = core::Json::array();
+  for (core::CatalogueInfo& catalogue : catalogues()) {
+    if (!name.empty() && name != "all" && name != catalogue.kind)
+      std::erase_if(catalogue.entries, [&](const auto& entry) { return entry.name != core::without_parameter(name); });
+    if (!catalogue.entries.empty()) all.push_back(json_of(catalogue));
   }
+  const auto program = make_program();
+  const auto commands = program->get_subcommands({});
+  if (all.empty() &&
+      std::ranges::find(commands, name, [](const CLI::App* one) { return one->get_name(); }) != commands.end())
+    throw core::ConfigError(core::format("'{}' is a command, whose help is text: leave out --format json", name));
+  if (all.empty()) throw unknown_topic(name);
+  fmt::print("{}\n", core::text_of(all, 2));
+}
+
+void print_help(const HelpArguments& arguments) {
+  if (arguments.format == "json") return print_json(arguments.name);
   if (arguments.format != "text") throw core::unknown_name("format", arguments.format, {"text", "json"});
   const auto program = make_program();
   if (arguments.name.empty()) {
@@ -151,7 +161,7 @@ Command help_command() {
       make_parser("help", "Describe a command, or a strategy, compression, collective, optimiser, schedule or network.");
   parser->add_option("name", arguments->name,
                      "a command, or an entry such as bmuf; all: list all entries (default: commands)");
-  parser->add_option("--format", arguments->format, "text, or json for all entries with their options")
+  parser->add_option("--format", arguments->format, "text, or json for entries with their options")
       ->check(known_names({"text", "json"}));
   set_examples(*parser, "paragrad help bmuf\nparagrad help all\nparagrad help --format json");
   return {parser, [arguments] {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Mistyped names, and words that users of other programs type first: the error names what was meant."""
 
+import json
 import re
 import unittest
 
@@ -136,6 +137,14 @@ class Mistakes(CliTest):
                               ("nothing_like_it", "nothing is called 'nothing_like_it'; 'paragrad help all' lists")):
             with self.subTest(name=name):
                 self.assert_refused(run("help", name), message)
+                self.assert_refused(run("help", name, "--format", "json"), message)
+
+    def test_help_of_an_entry_in_json(self):
+        momentum = json.loads(run("help", "momentum", "--format", "json").stdout)
+        self.assertEqual([(one["kind"], [entry["name"] for entry in one["entries"]]) for one in momentum], [("optimiser", ["momentum"])])
+        optimisers = json.loads(run("help", "optimiser", "--format", "json").stdout)
+        self.assertIn(momentum[0]["entries"][0], optimisers[0]["entries"])
+        self.assert_refused(run("help", "train", "--format", "json"), "'train' is a command")
 
 
 class Divergence(CliTest):
