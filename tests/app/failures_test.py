@@ -164,6 +164,15 @@ class FailuresTest(CliTest):
         self.assert_refused(run("simulate", "--workers", WORKERS, *self.options("bmuf"), "--platform", platform, "--checkpoint-every", "6", "--out", out),
                             "100 failures in a row")
 
+    def test_failures_before_the_training_begins_leave_an_earlier_run_as_it_was(self):
+        out = self.folder / "earlier"
+        before, _ = self.simulate("1-bit", "earlier", PLATFORM)
+        platform = self.platform("at-once", COSTS.format(mtbf="1ms", repair="1ns", restart="1us", rejoin="1us", save="0s"))
+        Path(platform).write_text(re.sub('latency = "[^"]+"', 'latency = "1s"', Path(platform).read_text()))
+        self.assert_refused(run("simulate", "--workers", WORKERS, *self.options("bmuf"), "--platform", platform, "--checkpoint-every", "6", "--out", out,
+                                "--overwrite"), "100 failures in a row")
+        self.assertIn(before, (out / "manifest.json").read_text())
+
     def test_what_cannot_resume_is_refused(self):
         platform = self.failing("refused", 1, 1)
         for more, complaint in (([], "give --out and --checkpoint-every"),
