@@ -20,6 +20,7 @@ SlurmctldPort={controller_port}
 SlurmdPort={node_port}
 StateSaveLocation={folder}/controller
 SlurmdSpoolDir={folder}/node
+TmpFS={folder}/node
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
