@@ -12,7 +12,7 @@ namespace paragrad::backend {
 /// Throws  std::runtime_error with the library's message, from any call, for errors in that call or an earlier one.
 class DeviceAllreduce {
  public:
-  /// Ends what is not done, whose result is then undefined. Until that, the device waits for the other processes.
+  /// Ends what is not done, whose result is then undefined. Until then, the device waits for the other processes.
   virtual ~DeviceAllreduce() = default;
 
   /// Bytes that one process must send to the others to establish the connection.

@@ -112,7 +112,7 @@ class Communicator {
   }
 
   /// Sums over all workers with a library routine, for speed or comparison; the library decides the order of additions.
-  /// Throws ConfigError if there is none, for empty data, too.
+  /// Throws ConfigError if there is none, even for empty data.
   virtual void library_allreduce(Library library, std::span<float> data) = 0;
 
   /// Exposes memory of every worker to all others; see window.hpp. Collective: all workers call it over the same channel,

@@ -22,8 +22,8 @@ class DeviceSum {
   /// Connects the devices. Collective. Throws ConfigError on all ranks if one of them has no such library.
   DeviceSum(Communicator& comm, Limits limits);
 
-  /// Replaces `data`, in device or host memory, with its sum over all ranks. Collective. Throws Failure when to stop
-  /// waiting; after any error the devices are disconnected, and every further call throws Failure.
+  /// Replaces `data`, in device or host memory, with its sum over all ranks. Collective. Throws Failure if the limits
+  /// end the wait; after any error the devices are disconnected, and every further call throws Failure.
   void operator()(std::span<float> data);
 
  private:
