@@ -96,5 +96,11 @@ class CliTest(FolderTest):
         return ["--data", self.data, "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--epochs", "2", "--blocks", "4",
                 "--minibatch", "16", "--quiet"]
 
+    def without_validation(self) -> Path:
+        """A data file with training samples only."""
+        path = self.folder / "no-validation.h5"
+        run("data", "generate", "--out", path, "--samples", 200, "--valid", 0, "--test", 0, "--dim", 8, "--classes", 6).check_returncode()
+        return path
+
     def simulate(self, workers: int, *arguments: str, **more) -> subprocess.CompletedProcess:
         return run("simulate", "--workers", workers, "--platform", PLATFORM, *self.task, *arguments, **more)
