@@ -344,7 +344,10 @@ bool MpiCommunicator::allows_threads() const {
 void MpiCommunicator::abandon(const std::string& reason) { state_->cancellation->request(reason); }
 
 void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
-  if (data.empty()) return;
+  if (data.empty()) {
+    if (library == Library::device) device().make_allreduce();  // throws if there is none
+    return;
+  }
   traffic_meter()->called_library();
   if (library == Library::transport) return mpi_allreduce(data);
   if (!state_->device_sum)

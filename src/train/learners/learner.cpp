@@ -1,6 +1,7 @@
 #include "train/learners/learner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/format.hpp"
@@ -47,8 +48,11 @@ core::Json Learner::record(const Score& train, const Score& valid) const {
 }
 
 std::string Learner::describe(const Score& train, const Score& valid) const {
-  return core::format("train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   ", train.loss,
-                      100 * train.error, valid.loss, 100 * valid.error);
+  const auto text = [](const char* subset, const Score& score) {
+    return core::format("{} loss {:.4f} error {:6.2f} %   ", subset, score.loss, 100 * score.error);
+  };
+  const bool is_validated = !std::isnan(valid.error);
+  return text("train", train) + (is_validated ? text("valid", valid) : "");
 }
 
 }  // namespace paragrad::train
