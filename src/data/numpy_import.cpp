@@ -259,6 +259,14 @@ class NumpyImport {
 
 }  // namespace
 
+std::vector<std::string> usual_array_names() {
+  std::vector<std::string> all;
+  for (const ArrayKind& kind : array_kinds)
+    for (const Subset subset : subsets_in_order)
+      for (const std::string& name : usual_names(kind, subset)) all.push_back(name);
+  return all;
+}
+
 DatasetInfo import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
 
 }  // namespace paragrad::data

@@ -14,6 +14,9 @@ struct ImportNumpyOptions : SampleImportOptions {
   std::size_t classes = 0;          ///< 0: the largest training label + 1
 };
 
+/// All names under which import_numpy finds arrays without `arrays`.
+std::vector<std::string> usual_array_names();
+
 /// Converts NumPy arrays to a data file (write_samples).
 ///
 ///   x_train        [samples][features], or images [samples][height][width], [samples][height][width][channels]: uint8 is

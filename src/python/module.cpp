@@ -18,6 +18,7 @@
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/names.hpp"
+#include "data/numpy_import.hpp"
 #include "python/checkpoints.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
@@ -115,6 +116,7 @@ NB_MODULE(_core, module) {
   module.def("set_program", &app::set_own_program, nb::arg("path"));
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
+  module.def("usual_array_names", &data::usual_array_names);
   module.def("in_strategy", &PythonThread::is_any_current);
   bind_checkpoints(module);
   bind_views(module);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,8 @@ import numpy as np
 from . import _core, training
 from .runs import Error
 
-ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths"))]
+ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths"))]  # for messages; others are known, too
 OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "seed"]  # of dataset()
-# What else `paragrad data import-numpy` finds, as in src/data/numpy_import.cpp.
-USUAL_NAMES = re.compile(r"[xXyY]|lengths|([xXyY]|lengths)_(train|valid|val|validation|test)|"
-                         r"(train|valid|val|validation|test)_(images|features|labels|targets|lengths)")
 
 _folder: tempfile.TemporaryDirectory | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
 
@@ -57,8 +53,8 @@ def file_of(data: Any) -> Any:
 def arrays_of(given: Mapping[str, Any], options: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Those that are not None. options: what may be meant by an unknown name, too."""
     for name in given:
-        if not USUAL_NAMES.fullmatch(str(name)):
-            raise Error(f"unknown array{' or option' if options else ''} '{name}'; {_core.suggestion(name, [*ARRAYS, *options])}")
+        if name not in _core.usual_array_names():
+            raise Error(f"unknown array{' or option' if options else ''} '{name}'; {_core.suggestion(str(name), [*ARRAYS, *options])}")
     return {name: array_of(name, values) for name, values in given.items() if values is not None}
 
 
