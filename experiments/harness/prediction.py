@@ -37,7 +37,7 @@ def predict(runner: Runner, platform: str) -> bool:
     runs = [(job, predicted(job, platform)) for job, initial in mpi_jobs(runner, data_sets)
             if job != initial and job.options["seed"] == seed]
     if any(SAVES in job.options for job, _ in runs):
-        print(f"{SAVES} is left out: the predicted times are without saving states")
+        print(f"{SAVES} is left out: the predicted times do not include saving states")
     with locked(experiment):
         complaints = runner.run_jobs([prediction for _, prediction in runs], failures_allowed=True)
     pairs = [(prediction.folder, mpi_folder(job, None)) for job, prediction in runs if prediction.label not in complaints]

@@ -53,7 +53,7 @@ class Record:
     def read(self) -> dict[str, Any]:
         content = read_json(self.path, RESTORE) if self.path.exists() else {}
         if not is_nested(content, DEPTH):
-            raise UserError(f"{self.path.relative_to(ROOT)} is not made of values under {DEPTH} keys each; {RESTORE}")
+            raise UserError(f"{self.path.relative_to(ROOT)} is not a file of records, with values under {DEPTH} keys each; {RESTORE}")
         return content
 
     def write(self, content: dict[str, Any]) -> None:

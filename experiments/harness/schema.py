@@ -34,20 +34,20 @@ def tables(keys: dict[str, Kind], needed: tuple[str, ...] = (), others: Kind | N
                 lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value), keys, needed, others)
 
 
-TEXT = Kind("a text", lambda value: isinstance(value, str))
+TEXT = Kind("a string", lambda value: isinstance(value, str))
 NUMBER = Kind("a number", lambda value: type(value) in (int, float))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-WHOLE = Kind("a whole number", lambda value: type(value) is int)
-COUNT = Kind("a whole number of at least 1", lambda value: type(value) is int and value > 0)
-TEXTS = list_of(TEXT, "a list of texts")
-TEXT_OR_TEXTS = Kind("a text or a list of texts", lambda value: TEXT.fits(value) or TEXTS.fits(value))
+WHOLE = Kind("an integer", lambda value: type(value) is int)
+COUNT = Kind("an integer of at least 1", lambda value: type(value) is int and value > 0)
+TEXTS = list_of(TEXT, "a list of strings")
+TEXT_OR_TEXTS = Kind("a string or a list of strings", lambda value: TEXT.fits(value) or TEXTS.fits(value))
 NUMBER_OR_RUN = Kind("a number or run.metric", lambda value: NUMBER.fits(value) or TEXT.fits(value))
-SEEDS = Kind("a list of different whole numbers", lambda value: list_of(WHOLE).fits(value) and len(set(value)) == len(value))
-RUNGS = Kind("a list of whole numbers of at least 1", lambda value: isinstance(value, list) and all(map(COUNT.fits, value)))
-OPTION = Kind("a text, a number, true or false, or in a search a list of these",
+SEEDS = Kind("a list of different integers", lambda value: list_of(WHOLE).fits(value) and len(set(value)) == len(value))
+RUNGS = Kind("a list of integers of at least 1", lambda value: isinstance(value, list) and all(map(COUNT.fits, value)))
+OPTION = Kind("a string, a number, true or false, or in a search a list of these",
               lambda value: isinstance(value, (str, int, float)) or isinstance(value, list) and all(map(OPTION.fits, value)))
 VALUES = list_of(OPTION, "a list with at least one value")
-TRIED = Kind("a list of numbers, of texts, or of true and false",
+TRIED = Kind("a list of numbers, of strings, or of true and false",
              lambda value: any(list_of(kind).fits(value) for kind in (NUMBER, TEXT, FLAG)))
 
 OPTIONS, LISTS, GRID = table({}, others=OPTION), table({}, others=VALUES), table({}, others=TRIED)

@@ -26,8 +26,8 @@ Tokens::Tokens(std::span<const std::string> class_names, std::size_t classes) {
     if (names_.empty() || names_.back() != name.token) {
       if (!begun.insert(name.token).second)
         throw core::ConfigError(
-            core::format("class {} goes on with '{}' after other words: number the classes so that those of a word follow "
-                         "each other",
+            core::format("class {} belongs to '{}', but other words come between its classes: number the classes of a word "
+                         "consecutively",
                          k, name.token));
       names_.push_back(name.token);
     }

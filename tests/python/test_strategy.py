@@ -201,7 +201,7 @@ def test_calls_that_cannot_end_are_errors(task, run, world, strategy, sentence):
 
 def test_what_is_no_strategy_is_refused(four):
     for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself"),
-                           (strategies.Misspelt, "Misspelt defines neither step nor synchronise, .* did you mean synchronise by synchronize"),
+                           (strategies.Misspelt, "Misspelt defines neither step nor synchronise, .* did you mean synchronise instead of synchronize"),
                            (strategies.Last, "define one of them"), (strategies.Outer.Nested, "Outer.Nested is defined in a class")]:
         with pytest.raises(pg.Error, match=message):
             pg.simulate(**four | {"strategy": wrong})
@@ -222,7 +222,7 @@ def test_a_field_arrives_as_it_is_or_as_the_number_that_it_is(four, value, same)
 
 @pytest.mark.parametrize("value", [(1, 2), {1: 2}, [(1, 2)], np.zeros(3), {1, 2}, Path("a"), [np.int64(3)]])
 def test_a_field_that_would_be_recorded_as_something_else_is_refused(four, value):
-    with pytest.raises(pg.Error, match="Field.value is .*, which JSON would not give back"):
+    with pytest.raises(pg.Error, match="Field.value is .*, which JSON does not preserve"):
         pg.simulate(**four | {"strategy": strategies.Field(value)})
 
 

@@ -44,6 +44,6 @@ TEST_CASE("labels that are no classes say nothing, which is told", "[speech]") {
 }
 
 TEST_CASE("a word whose classes do not follow each other is refused", "[speech]") {
-  CHECK_THROWS_WITH(Tokens(Names{"one/0", "two/0", "one/0"}, 3), contains_text("class 2 goes on with 'one'"));
+  CHECK_THROWS_WITH(Tokens(Names{"one/0", "two/0", "one/0"}, 3), contains_text("class 2 belongs to 'one', but other words"));
   CHECK_THROWS_AS(Tokens(Names{"pau", "one", "pau"}, 3), core::ConfigError);
 }

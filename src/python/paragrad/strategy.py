@@ -77,7 +77,7 @@ def check_that_it_exchanges(kind: type[Strategy]) -> None:
         return
     from ._core import nearest_name
     own = [name for name in dir(kind) if not hasattr(Strategy, name)]
-    meant = [f"; did you mean {near} by {name}?" for name in own if (near := nearest_name(name, ["step", "synchronise"]))]
+    meant = [f"; did you mean {near} instead of {name}?" for name in own if (near := nearest_name(name, ["step", "synchronise"]))]
     raise Error(f"the strategy {kind.__qualname__} defines neither step nor synchronise, so its workers would exchange nothing"
                 + (meant[0] if meant else ": define one of them (an empty synchronise, if they exchange in show_model only)"))
 
@@ -92,5 +92,5 @@ def recorded(name: str, value: Any) -> Any:
             return value
     except (TypeError, ValueError):
         pass
-    raise Error(f"{name} is {reprlib.repr(value)}, which JSON would not give back: use numbers, strings, None, lists, and dicts whose keys "
+    raise Error(f"{name} is {reprlib.repr(value)}, which JSON does not preserve: use numbers, strings, None, lists, and dicts whose keys "
                 "are strings")
