@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -7,6 +9,7 @@
 
 #include "backend/device.hpp"
 #include "backend/device_array.hpp"
+#include "backend/loss_sum.hpp"
 #include "tests/backend/support.hpp"
 
 namespace paragrad::backend::testing {

@@ -7,6 +7,7 @@
 #include "backend/kernels/batch_norm.hpp"
 #include "backend/kernels/concatenate.hpp"
 #include "backend/kernels/convolution.hpp"
+#include "backend/kernels/descend.hpp"
 #include "backend/kernels/dropout.hpp"
 #include "backend/kernels/group_norm.hpp"
 #include "backend/kernels/lrn.hpp"

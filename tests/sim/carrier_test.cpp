@@ -1,6 +1,8 @@
 // What messages contain, moved and added up in memory that the host cannot reach.
 #include "sim/messages/carrier.hpp"
 
+#include <cstring>
+
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 

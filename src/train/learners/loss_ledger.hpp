@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/device_array.hpp"
+#include "backend/loss_sum.hpp"
 
 namespace paragrad::train {
 
