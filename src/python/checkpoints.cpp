@@ -1,8 +1,5 @@
 #include "python/checkpoints.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +8,7 @@
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"
 #include "nn/model.hpp"
+#include "python/nanobind.hpp"
 #include "train/posteriors.hpp"
 #include "train/state/checkpoint.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "python/nanobind.hpp"
 
 namespace paragrad::python {
 

@@ -1,9 +1,3 @@
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
-
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +14,7 @@
 #include "core/names.hpp"
 #include "data/numpy_import.hpp"
 #include "python/checkpoints.hpp"
+#include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/shared_ptr.h>
-
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -14,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
 #include "strategies/strategy.hpp"

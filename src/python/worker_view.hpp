@@ -1,8 +1,5 @@
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <exception>
 #include <functional>
 #include <memory>
@@ -10,6 +7,7 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/worker.hpp"
+#include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
 #include "strategies/strategy.hpp"
 

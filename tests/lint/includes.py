@@ -15,7 +15,7 @@ def tables() -> tuple[dict[str, set[str]], dict[str, str]]:
     section = text.split("## Who may include whom")[1].split("## Adding something")[0]
     rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
     rows = [row for row in rows if not set(row[0]) <= {"-"}]
-    second = next(i for i, row in enumerate(rows) if row == ["header", "folder"])
+    second = next(i for i, row in enumerate(rows) if row == ["header", "folder or file"])
     modules = {name: {m.strip() for m in allowed.split(",") if m.strip()} for name, allowed in rows[1:second]}
     return modules, dict(rows[second + 1 :])
 
@@ -39,7 +39,7 @@ def check(path: Path, modules: dict[str, set[str]], homes: dict[str, str]) -> li
             mistakes.append(f"{where}: {module} may not include {header}")
         for third_party, home in homes.items():
             inside = header.startswith(third_party) if third_party.endswith("/") else header == third_party
-            if inside and not str(where).startswith(home + "/"):
+            if inside and str(where) != home and not str(where).startswith(home + "/"):
                 mistakes.append(f"{where}: {header} belongs to {home} alone")
     return mistakes
 
