@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/sha256.hpp"
 #include "sim/builtin_platforms.hpp"
 #include "sim/platform_section.hpp"
@@ -192,7 +193,7 @@ Platform::Fault::Kind fault_kind(Section& section) {
     if (word == name_of(kind)) return kind;
     known.push_back(name_of(kind));
   }
-  section.fail("kind", core::format("'{}' is not a kind of fault; known: {}", word, fmt::join(known, ", ")));
+  section.fail("kind", core::format("'{}' is not a kind of fault; known: {}", word, core::join(known, ", ")));
 }
 
 Platform::Fault read_fault(Section section, const Platform& platform) {
@@ -254,7 +255,7 @@ std::string text_of(const std::string& path) {
     const bool is_name = path.find_first_of("/.") == std::string::npos;
     throw core::ConfigError(
         core::format("cannot read the platform file '{}'{}", path,
-                     is_name ? core::format("; built in: {}", fmt::join(builtin_platform_names(), ", ")) : ""));
+                     is_name ? core::format("; built in: {}", core::join(builtin_platform_names(), ", ")) : ""));
   }
 }
 

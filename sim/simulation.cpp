@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/memory.hpp"
 #include "core/philox.hpp"
 #include "core/units.hpp"
@@ -92,7 +93,7 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
     if (dead.empty()) throw;
     // The others, and in particular worker 0, may have finished without those that died.
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
-      throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
+      throw comm::Failure(core::format("{}: {}", core::join(dead, ", "), deadlock.what()));
   }
   comm::Traffic traffic = cluster.service_traffic->reading();
   for (const auto& meter : cluster.traffic) traffic += meter->reading();

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::sim::calibration {
@@ -16,7 +17,7 @@ std::string quoted(double value, Unit unit) { return core::format("\"{}\"", core
 std::string list_of(const std::vector<double>& values, const std::function<std::string(double)>& say) {
   std::vector<std::string> words;
   for (const double value : values) words.push_back(say(value));
-  return core::format("[{}]", fmt::join(words, ", "));
+  return core::format("[{}]", core::join(words, ", "));
 }
 
 /// The times in lines as long as the last axis.

@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/printable.hpp"
 #include "data/relabel.hpp"
 

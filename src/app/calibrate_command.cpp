@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "sim/calibration/calibration.hpp"

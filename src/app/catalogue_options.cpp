@@ -5,6 +5,7 @@
 #include "app/foreign_words.hpp"
 #include "app/number_options.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -40,12 +41,12 @@ std::string parameters_in(const core::CatalogueInfo& catalogue) {
   std::vector<std::string> names;
   for (const core::EntryInfo& entry : catalogue.entries)
     if (!entry.parameter.empty()) names.push_back(entry.name + entry.parameter);
-  return names.empty() ? "" : core::format("; with parameters: {}", fmt::join(names, ", "));
+  return names.empty() ? "" : core::format("; with parameters: {}", core::join(names, ", "));
 }
 
 std::string description_of(const SharedOption& option) {
   const std::string users =
-      option.users.size() <= most_users ? core::format("{}: ", fmt::join(option.users, ", ")) : std::string();
+      option.users.size() <= most_users ? core::format("{}: ", core::join(option.users, ", ")) : std::string();
   return users + option.info.help + (option.info.catalogue ? parameters_in(option.info.catalogue()) : "");
 }
 
@@ -54,7 +55,7 @@ std::string description_of(const SharedOption& option) {
 std::string type_of(const core::OptionInfo& info) {
   if (!info.range.empty()) return core::format("{}:{}", info.kind, info.range);
   const std::vector<std::string> values = info.catalogue ? info.catalogue().names() : info.values;
-  return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, fmt::join(values, ","));
+  return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, core::join(values, ","));
 }
 
 CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,

@@ -18,6 +18,8 @@
 #include "comm/wrappers/addition_counter.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
+#include "core/json.hpp"
 #include "core/memory.hpp"
 #include "core/units.hpp"
 #include "sim/simulation.hpp"
@@ -296,7 +298,7 @@ std::string other_defaults() {
     const std::string algorithm = comm::default_algorithm(comm::parse_operation(name));
     if (algorithm != CollectiveArguments{}.collective) texts.push_back(core::format("{}: {}", name, algorithm));
   }
-  return core::format(" (default of {})", fmt::join(texts, ", "));
+  return core::format(" (default of {})", core::join(texts, ", "));
 }
 
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {

@@ -11,6 +11,7 @@
 #include "app/program_parser.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/printable.hpp"
 
 namespace paragrad::app {
@@ -81,7 +82,7 @@ void set_examples(CLI::App& parser, const std::string& commands) {
 }
 
 CLI::Validator known_names(const std::vector<std::string>& names) {
-  return {[](std::string&) { return std::string(); }, core::format("{{{}}}", fmt::join(names, ","))};
+  return {[](std::string&) { return std::string(); }, core::format("{{{}}}", core::join(names, ","))};
 }
 
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {

@@ -4,6 +4,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
@@ -107,7 +108,7 @@ std::string as_json(const Runs& runs) {
 /// RFC 4180, but with line feeds only.
 std::string csv_cell(const core::Json& value) {
   if (value.is_null()) return "";
-  if (!value.is_string()) return value.dump();
+  if (!value.is_string()) return core::text_of(value);
   const auto text = value.get<std::string>();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -124,8 +125,8 @@ std::string as_csv(const Runs& runs) {
       keys.push_back(key);
       cells.push_back(csv_cell(value));
     }
-    if (text.empty()) text = core::format("{}\n", fmt::join(keys, ","));
-    text += core::format("{}\n", fmt::join(cells, ","));
+    if (text.empty()) text = core::format("{}\n", core::join(keys, ","));
+    text += core::format("{}\n", core::join(cells, ","));
   }
   return text;
 }

@@ -11,6 +11,7 @@
 #include "app/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -149,7 +150,7 @@ std::string written(const std::string& value) {
 std::string value_in_file(const CLI::Option& option, bool or_default) {
   std::vector<std::string> values;
   for (const std::string& value : option.reduced_results()) values.push_back(written(value));
-  if (values.size() > 1) return core::format("[{}]", fmt::join(values, ", "));
+  if (values.size() > 1) return core::format("[{}]", core::join(values, ", "));
   if (!values.empty()) return values[0];
   if (!or_default) return "";
   if (!option.get_default_str().empty()) return written(option.get_default_str());
@@ -162,7 +163,7 @@ void give(CLI::Option& option, const ConfigEntry& entry) {
   if (entry.values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
     throw entry.error(core::format("'{}' takes one value, not a list", entry.key));
   // Options with several values take them as typed on the command line.
-  const std::string value = core::format("{}", fmt::join(entry.values, ","));
+  const std::string value = core::format("{}", core::join(entry.values, ","));
   try {
     option.add_result(flag ? option.get_flag_value(entry.key, value) : value);
     option.run_callback();

@@ -12,6 +12,7 @@
 #include "backend/device.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/build_info.hpp"
+#include "core/json.hpp"
 #include "data/hdf5_version.hpp"
 
 namespace paragrad::app {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 
 namespace paragrad::app {
 

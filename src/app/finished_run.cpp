@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace {

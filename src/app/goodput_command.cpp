@@ -10,6 +10,7 @@
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "sim/failures/goodput.hpp"

@@ -8,6 +8,7 @@
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/names.hpp"
 #include "optim/local_optimiser.hpp"
@@ -33,7 +34,7 @@ std::string indented(const std::string& lines) { return "  " + CLI::detail::find
 void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& entry) {
   fmt::print("{}: {}\n  {}; chosen by --{} {}{}{}\n", entry.name, entry.summary, catalogue.kind, catalogue.kind, entry.name,
              entry.parameter, entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
-  if (!entry.serves.empty()) fmt::print("  for {}\n", fmt::join(entry.serves, ", "));
+  if (!entry.serves.empty()) fmt::print("  for {}\n", core::join(entry.serves, ", "));
   if (!entry.source.empty()) fmt::print("  source: {}\n", entry.source);
   if (!entry.formula.empty()) fmt::print("\n{}", indented(entry.formula));
   std::vector<std::string> elsewhere;
@@ -43,7 +44,7 @@ void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& en
     else
       fmt::print("\n  --{} {}={}\n      {}\n", option.name, type_of(option), option.by_default, option.help);
   }
-  if (!elsewhere.empty()) fmt::print("\n  also used: {}\n", fmt::join(elsewhere, ", "));
+  if (!elsewhere.empty()) fmt::print("\n  also used: {}\n", core::join(elsewhere, ", "));
 }
 
 core::Json json_of(const core::CatalogueInfo& catalogue) {

@@ -132,7 +132,7 @@ void print_json(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, 
                        {"training_bytes_per_sample", totals.sample_bytes},
                        {"minibatch", arguments.minibatch},
                        {"training_bytes", totals.training_bytes(arguments.minibatch)}};
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}\n", core::text_of(all, 2));
 }
 
 /// For Graphviz: nodes, and on the edges the shapes of the values.

@@ -4,6 +4,7 @@
 
 #include "app/option_values.hpp"
 #include "core/errors.hpp"
+#include "core/join.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::app {
@@ -27,7 +28,7 @@ CLI::Option* add(CLI::App& parser, const std::string& name, const std::string& t
 CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                        const std::string& description) {
   const auto take = [name, &values](const std::string& text) { values = core::list_of(name, text); };
-  return numbers::add(parser, name, "TEXT,...", core::format("{}", fmt::join(values, ",")), take, description);
+  return numbers::add(parser, name, "TEXT,...", core::format("{}", core::join(values, ",")), take, description);
 }
 
 double parse_size(const std::string& name, const std::string& text, double least, double most) {

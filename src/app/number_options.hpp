@@ -8,6 +8,7 @@
 
 #include "app/command.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/options.hpp"
 
 namespace paragrad::app {
@@ -55,7 +56,7 @@ CLI::Option* add_numbers(CLI::App& parser, const std::string& name, std::vector<
     values.clear();
     for (const std::string& piece : core::list_of(name, text)) values.push_back(core::parse_number<T>(name, piece, limits));
   };
-  return numbers::add(parser, name, numbers::type_of(limits, ",..."), core::format("{}", fmt::join(values, ",")), take,
+  return numbers::add(parser, name, numbers::type_of(limits, ",..."), core::format("{}", core::join(values, ",")), take,
                       description);
 }
 

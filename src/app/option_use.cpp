@@ -10,6 +10,7 @@
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "nn/model.hpp"
 #include "nn/node_text.hpp"
 
@@ -39,14 +40,14 @@ std::vector<std::string> users_of(const std::string& option, const OptionUse::Ca
 std::string listed(const OptionUse::Catalogue& catalogue, const std::vector<std::string>& entries) {
   if (entries.size() == 1) return core::format("the {} {}", catalogue.kind, entries.front());
   const std::vector<std::string> most(entries.begin(), entries.end() - 1);
-  return core::format("the {} {} and {}", catalogue.plural, fmt::join(most, ", "), entries.back());
+  return core::format("the {} {} and {}", catalogue.plural, core::join(most, ", "), entries.back());
 }
 
 /// ", but --collective and --balance"; "" if the chosen entry has no options.
 std::string options_instead(const OptionUse::Catalogue& catalogue) {
   for (const OptionUse::Entry& entry : catalogue.entries)
     if (entry.name == core::without_parameter(catalogue.chosen) && !entry.options.empty())
-      return core::format(", but --{}", fmt::join(entry.options, ", --"));
+      return core::format(", but --{}", core::join(entry.options, ", --"));
   return "";
 }
 

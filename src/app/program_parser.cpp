@@ -5,6 +5,7 @@
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace {

@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/memory.hpp"
 #include "hosting/hosting.hpp"
 

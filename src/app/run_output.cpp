@@ -99,7 +99,7 @@ void find_state(OpenedRun& opened, const TrainingArguments& arguments, const std
 core::Json manifest_in(const std::string& run_folder) {
   const std::string path = run_folder + "/manifest.json";
   if (!fs::exists(path)) return nullptr;
-  const core::Json manifest = core::Json::parse(core::read_text(path), nullptr, false);
+  const core::Json manifest = core::parse_json_or_discard(core::read_text(path));
   return manifest.is_object() ? manifest : core::Json(nullptr);
 }
 

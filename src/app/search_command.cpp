@@ -18,6 +18,7 @@
 #include "core/files.hpp"
 #include "core/folder_lock.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/printable.hpp"
 
 namespace paragrad::app {
@@ -136,7 +137,7 @@ std::vector<std::string> command_of_parts(const SearchArguments& arguments, cons
   const std::set<std::string> set_here{"write-jobs", "parts"};
   for (const CLI::Option* const option : named_options(parser))
     if (option->count() > 0 && !set_here.contains(option->get_name().substr(2)))
-      command.push_back(core::format("{}={}", option->get_name(), fmt::join(option->results(), ",")));
+      command.push_back(core::format("{}={}", option->get_name(), core::join(option->results(), ",")));
   if (arguments.command == "simulate" && arguments.host_threads == 0) command.push_back("--host-threads=1");
   command.push_back("--jobs=1");
   command.push_back(core::format("--parts={}", arguments.parts));

@@ -5,6 +5,7 @@
 
 #include "app/option_use.hpp"
 #include "app/world.hpp"
+#include "core/json.hpp"
 #include "sim/simulation.hpp"
 
 namespace paragrad::app {

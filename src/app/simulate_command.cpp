@@ -11,6 +11,7 @@
 #include "app/training_job.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace {

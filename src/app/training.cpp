@@ -10,6 +10,7 @@
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/pretraining.hpp"
 
@@ -22,7 +23,7 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   add_model_option(parser, "--model", options.model,
                    core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
                                 "440-5x1024-1000:relu, or file:PATH, a text of nodes, or zoo:NAME: {}",
-                                fmt::join(nn::zoo_catalogue().names(), ", ")))
+                                core::join(nn::zoo_catalogue().names(), ", ")))
       ->required();
   add_loss_option(parser, options.loss);
   parser.add_option("--context", options.context,

@@ -6,6 +6,7 @@
 #include "app/training_report.hpp"
 #include "comm/collectives/catalogue.hpp"
 #include "core/file_replacement.hpp"
+#include "core/json.hpp"
 #include "train/memory_need.hpp"
 
 namespace paragrad::app {

@@ -5,6 +5,7 @@
 #include "app/environment.hpp"
 #include "app/server_arguments.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "app/training.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "train/input/training_data.hpp"
 #include "train/result.hpp"
 

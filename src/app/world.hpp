@@ -8,7 +8,7 @@
 #include "app/instruments.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/worker.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "data/sample_stream.hpp"
 
 namespace paragrad::app {

@@ -1,8 +1,7 @@
 #pragma once
 
-// The one door to fmt (std::format is missing in GCC 12).
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+// The door to fmt (std::format is missing in GCC 12). Lists need core/join.hpp, which is three times as much to compile.
+#include <fmt/core.h>
 
 namespace paragrad::core {
 

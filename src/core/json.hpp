@@ -1,17 +1,21 @@
 #pragma once
 
-// The only header that includes nlohmann-json. Keys keep their insertion order.
+// The only header that includes nlohmann-json. What declares functions with a Json needs just core/json_fwd.hpp.
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace paragrad::core {
+#include "core/json_fwd.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace paragrad::core {
 
 /// As text, on one line or, with an indent of 0 or more, on several. Names and paths need not be UTF-8, but JSON must be:
 /// invalid bytes become U+FFFD. (Json::dump() would throw.)
-inline std::string text_of(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+std::string text_of(const Json& json, int indent = -1);
+
+/// Throws nlohmann's exceptions.
+Json parse_json(const std::string& text);
+
+/// A value of the type "discarded", which is no object, if the text is no JSON.
+Json parse_json_or_discard(const std::string& text);
 
 }  // namespace paragrad::core

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::core {
 namespace {
@@ -63,7 +64,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
-  const std::string near = nearest_name(name, known), all = format("known: {}", fmt::join(known, ", "));
+  const std::string near = nearest_name(name, known), all = format("known: {}", join(known, ", "));
   return near.empty() ? all : format("did you mean {}? ({})", near, all);
 }
 

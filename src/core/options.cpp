@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/join.hpp"
 #include "core/names.hpp"
 
 namespace paragrad::core {
@@ -46,7 +47,7 @@ void OptionList::numbers(const std::string& name, std::vector<double>& values, L
   add({.name = name,
        .kind = "FLOAT,...",
        .range = core::describe(limits),
-       .by_default = format("{}", fmt::join(values, ",")),
+       .by_default = format("{}", join(values, ",")),
        .help = help,
        .check = parse},
       [&values, parse](const std::string& text) { values = parse(text); });
@@ -125,8 +126,7 @@ void check_keys(std::string_view whose, const std::vector<OptionInfo>& options, 
   for (const OptionInfo& option : options) names.push_back(option.name);
   for (const auto& [name, _] : settings)
     if (std::ranges::find(names, name) == names.end())
-      throw ConfigError(
-          format("{} has no '{}'{}{}", whose, name, names.empty() ? "" : "; it takes ", fmt::join(names, ", ")));
+      throw ConfigError(format("{} has no '{}'{}{}", whose, name, names.empty() ? "" : "; it takes ", join(names, ", ")));
 }
 
 void check_settings(const EntryInfo& entry, std::string_view kind, const Settings& settings) {
@@ -136,7 +136,7 @@ void check_settings(const EntryInfo& entry, std::string_view kind, const Setting
     if (!names.contains(name))
       throw ConfigError(names.empty() ? format("the {} {} has no options, and hence no `{}`", kind, entry.name, name)
                                       : format("the {} {} has no option `{}`; its options are `{}`", kind, entry.name, name,
-                                               fmt::join(names, "`, `")));
+                                               join(names, "`, `")));
 }
 
 }  // namespace paragrad::core

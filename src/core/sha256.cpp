@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::core {
 
@@ -27,7 +28,7 @@ void Sha256::update(std::span<const std::byte> bytes) { EVP_DigestUpdate(state_-
 std::string Sha256::finish() {
   std::array<unsigned char, 32> digest{};
   EVP_DigestFinal_ex(state_->context, digest.data(), nullptr);
-  return format("{:02x}", fmt::join(digest, ""));
+  return format("{:02x}", join(digest, ""));
 }
 
 std::string sha256(std::span<const std::byte> bytes) {

@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::core {
 namespace {
@@ -66,8 +67,7 @@ double parse_quantity(std::string_view text, Unit unit) {
       if (name.text == suffix && std::isfinite(number * name.factor)) return number * name.factor;
   std::vector<std::string_view> known;
   for (const Name& name : units.names) known.push_back(name.text);
-  throw ConfigError(
-      format("'{}' is not a {}: write a number followed by one of {}", text, units.what, fmt::join(known, ", ")));
+  throw ConfigError(format("'{}' is not a {}: write a number followed by one of {}", text, units.what, join(known, ", ")));
 }
 
 std::string format_quantity(double value, Unit unit) {

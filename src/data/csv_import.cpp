@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "data/csv_reader.hpp"
 
 namespace paragrad::data {
@@ -192,7 +193,7 @@ class CsvImport {
     if (count != 1)
       throw core::ConfigError(
           core::format("'{}' has {} column '{}' in line {}: `{}` is one of {}, or the number of a column", options_.file,
-                       count == 0 ? "no" : "more than one", text, record.line, option, fmt::join(names, ", ")));
+                       count == 0 ? "no" : "more than one", text, record.line, option, core::join(names, ", ")));
     return static_cast<std::size_t>(std::ranges::find(names, text) - names.begin());
   }
 

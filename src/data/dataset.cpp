@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/file_map.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/memory.hpp"
 #include "data/file_format.hpp"
 #include "data/foreign_file.hpp"
@@ -197,7 +198,7 @@ void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& gro
   if (real) shape.push_back(info.targets);
   if (stored.shape != shape)
     throw broken(file, core::format("{} has the shape {}, not {}, for {} rows of features", name,
-                                    fmt::join(stored.shape, "x"), fmt::join(shape, "x"), info.samples[subset]));
+                                    core::join(stored.shape, "x"), core::join(shape, "x"), info.samples[subset]));
   subsets[subset].answers =
       real ? Array::load<float>(file, name, stored, map) : Array::load<std::int32_t>(file, name, stored, map);
 }
@@ -208,7 +209,7 @@ void Dataset::Mapping::check_features(const Hdf5File& file, const std::string& g
     throw broken(file, core::format("{}/features has type {}, not uint8 or float32", group, to_string(features.type)));
   if (features.shape.size() != 2 || features.shape[1] == 0)
     throw broken(file,
-                 core::format("{}/features has the shape {}, not samples x dim", group, fmt::join(features.shape, "x")));
+                 core::format("{}/features has the shape {}, not samples x dim", group, core::join(features.shape, "x")));
   const auto type = features.type == ElementType::uint8 ? core::NumberType::uint8 : core::NumberType::float32;
   if (subset == 0) {
     info.encoding.type = type;

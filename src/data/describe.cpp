@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/json.hpp"
 #include "data/partition.hpp"
 
 namespace paragrad::data {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "data/dataset.hpp"
 
 namespace paragrad::data {

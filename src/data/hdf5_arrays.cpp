@@ -6,6 +6,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/free_space.hpp"
+#include "core/join.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/hdf5_handle.hpp"
 
@@ -72,7 +73,7 @@ std::size_t product(const std::vector<std::size_t>& shape, std::size_t first) {
   std::size_t elements = 1;
   for (std::size_t i = first; i < shape.size(); ++i) {
     if (shape[i] != 0 && elements > std::numeric_limits<std::size_t>::max() / 16 / shape[i])
-      throw core::ConfigError(core::format("an array of shape {} is too large", fmt::join(shape, "x")));
+      throw core::ConfigError(core::format("an array of shape {} is too large", core::join(shape, "x")));
     elements *= shape[i];
   }
   return elements;
@@ -140,7 +141,7 @@ Hdf5ArrayInfo Hdf5File::transfer_rows(const std::string& array, std::size_t firs
   if (info.shape.empty() || row == 0 || count % row != 0 || first_row > info.shape[0] ||
       count / row > info.shape[0] - first_row)
     throw core::ConfigError(core::format("'{}' in '{}' has shape {}: cannot transfer {} elements from row {}", array, path_,
-                                         fmt::join(info.shape, "x"), count, first_row));
+                                         core::join(info.shape, "x"), count, first_row));
 
   std::vector<hsize_t> start(info.shape.size(), 0), extent(info.shape.begin(), info.shape.end());
   start[0] = first_row;

@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "data/idx_file.hpp"
 
 namespace paragrad::data {
@@ -32,10 +33,10 @@ struct Half {
       : images(read_idx(images_path)), labels(read_idx(labels_path)) {
     if (images.shape.size() < 2 || images.row_elements() == 0)
       throw core::ConfigError(
-          core::format("'{}' does not contain images: its shape is {}", images_path, fmt::join(images.shape, "x")));
+          core::format("'{}' does not contain images: its shape is {}", images_path, core::join(images.shape, "x")));
     if (labels.shape.size() != 1)
       throw core::ConfigError(core::format("'{}' does not contain labels: its shape is {}, not one-dimensional", labels_path,
-                                           fmt::join(labels.shape, "x")));
+                                           core::join(labels.shape, "x")));
     if (images.shape[0] != labels.shape[0])
       throw core::ConfigError(core::format("'{}' has {} images but '{}' has {} labels", images_path, images.shape[0],
                                            labels_path, labels.shape[0]));
@@ -83,7 +84,7 @@ DatasetInfo import_idx(const ImportIdxOptions& given) {
   if (!std::equal(train.images.shape.begin() + 1, train.images.shape.end(), test.images.shape.begin() + 1,
                   test.images.shape.end()))
     throw core::ConfigError(core::format("training and test images differ in size: {} and {}",
-                                         fmt::join(train.images.shape, "x"), fmt::join(test.images.shape, "x")));
+                                         core::join(train.images.shape, "x"), core::join(test.images.shape, "x")));
   DatasetInfo info;
   info.dim = train.images.row_elements();
   const std::vector<std::size_t>& shape = train.images.shape;

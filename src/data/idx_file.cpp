@@ -6,6 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "data/gzip_file.hpp"
 
 namespace paragrad::data {
@@ -37,7 +38,7 @@ std::vector<std::uint8_t> read_elements(GzipFile& source, const std::vector<std:
   unsigned __int128 wanted = 1;
   for (const auto size : shape) {
     wanted *= size;
-    if (wanted >> 62 != 0) throw not_idx(source.path(), core::format("its shape {} is impossible", fmt::join(shape, "x")));
+    if (wanted >> 62 != 0) throw not_idx(source.path(), core::format("its shape {} is impossible", core::join(shape, "x")));
   }
   std::vector<std::uint8_t> bytes;
   constexpr std::size_t chunk = std::size_t{1} << 22;

@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -148,7 +149,7 @@ std::string NpyArray::dtype() const {
 std::string NpyArray::place(std::size_t i) const {
   std::vector<std::size_t> indices(shape.size());
   for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) indices[d] = i % shape[d];
-  return core::format("{}[{}]", name, fmt::join(indices, ", "));
+  return core::format("{}[{}]", name, core::join(indices, ", "));
 }
 
 std::string NpyArray::text(std::size_t i) const {
@@ -214,7 +215,7 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
   for (const std::size_t size : array.shape) wanted = std::min<unsigned __int128>(wanted * size, std::uint64_t{1} << 63);
   if (wanted != array.data.size())
     throw core::ConfigError(core::format("the array '{}' has {} bytes of data, but its shape {} and type {} need {}", name,
-                                         array.data.size(), fmt::join(array.shape, "x"), array.dtype(),
+                                         array.data.size(), core::join(array.shape, "x"), array.dtype(),
                                          wanted >> 63 != 0 ? "more" : std::to_string(static_cast<std::uint64_t>(wanted))));
   return array;
 }

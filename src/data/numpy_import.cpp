@@ -13,6 +13,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/memory.hpp"
 #include "core/sha256.hpp"
 #include "data/npy.hpp"
@@ -116,7 +117,7 @@ class NumpyImport {
                       frames = names_.of(length_arrays, subset);
     if (x.empty() && subset == Subset::train)
       throw core::ConfigError(core::format("'{}' contains none of {}: name its arrays (`arrays` x_train=NAME,y_train=NAME)",
-                                           options_.from, fmt::join(usual_names(feature_arrays, subset), ", ")));
+                                           options_.from, core::join(usual_names(feature_arrays, subset), ", ")));
     if (x.empty() != y.empty())
       throw core::ConfigError(core::format("'{}' contains '{}' but no {} (usually '{}'): name them with `arrays`",
                                            options_.from, x.empty() ? y : x,
@@ -146,7 +147,7 @@ class NumpyImport {
       throw core::ConfigError(
           core::format("the array '{}' does not contain samples: its shape is {}, not samples and features, or samples, "
                        "height, width and perhaps channels",
-                       array.name, fmt::join(shape, "x")));
+                       array.name, core::join(shape, "x")));
     const bool bytes = array.kind == 'u' && array.element_bytes == 1;
     check_alike(array, bytes, subset);
     rows_ = shape[0];
@@ -183,7 +184,7 @@ class NumpyImport {
     } else if (info_.dim != dim || info_.image != image) {
       throw core::ConfigError(
           core::format("the samples of '{}' differ in size from those of the training set: their shape is {}", array.name,
-                       fmt::join(shape, "x")));
+                       core::join(shape, "x")));
     } else if (bytes_ != bytes) {
       throw core::ConfigError(core::format("'{}' is {}, but the training set is {}: convert both to the same type",
                                            array.name, array.dtype(), bytes_ ? "uint8" : "not uint8"));
@@ -199,7 +200,7 @@ class NumpyImport {
       throw core::ConfigError(core::format(
           "the array '{}' of {} has the shape {}, but there are {} samples, each of which has an integer as its "
           "label, or any number of floating-point numbers as targets",
-          array.name, array.dtype(), fmt::join(shape, "x"), rows_));
+          array.name, array.dtype(), core::join(shape, "x"), rows_));
     if (subset == Subset::train && real) info_.targets = columns;
     const auto named = [](std::size_t targets) {
       return targets == 0 ? "a label" : core::format("{} target{}", targets, targets > 1 ? "s" : "");
@@ -235,7 +236,7 @@ class NumpyImport {
           "the sequences of '{}' consist of images: give the features of frames as [frames][features]", options_.from));
     if (array.shape.size() != 1 || !array.whole())
       throw core::ConfigError(core::format("the lengths '{}' are {} of the shape {}: give one integer for each sequence",
-                                           array.name, array.dtype(), fmt::join(array.shape, "x")));
+                                           array.name, array.dtype(), core::join(array.shape, "x")));
     std::size_t sum = 0;
     for (std::size_t i = 0; i < array.elements(); ++i) {
       const std::int64_t length = array.integer(i);

@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "metrics/crc32c.hpp"
 #include "metrics/protobuf.hpp"
 
@@ -33,7 +34,7 @@ std::string framed(std::string_view data) {
 }
 
 std::string valid_utf8(const std::string& text) {
-  return core::Json::parse(core::Json(text).dump(-1, ' ', false, core::Json::error_handler_t::replace)).get<std::string>();
+  return core::parse_json(core::text_of(core::Json(text))).get<std::string>();
 }
 
 /// google.protobuf.Value

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 
 namespace paragrad::metrics {
 

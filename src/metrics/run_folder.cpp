@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/sha256.hpp"
 
 namespace paragrad::metrics {
@@ -81,7 +82,7 @@ void RunFolder::add_event_file(Hyperparameters hyperparameters, EventFile::Clock
 void RunFolder::record(const core::Json& record) {
   begin();
   // A path in a record need not be UTF-8; JSON must.
-  const std::string line = record.dump(-1, ' ', false, core::Json::error_handler_t::replace);
+  const std::string line = core::text_of(record);
   metrics_ << line << std::endl;
   if (!metrics_) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file("metrics.jsonl")));
   if (events_) events_->add(record);
@@ -119,7 +120,7 @@ void RunFolder::keep_records(const Mark& mark) {
   synced_ = mark.records;
   if (!events_) return;
   std::vector<core::Json> records;
-  for (const auto& line : lines) records.push_back(core::Json::parse(line));
+  for (const auto& line : lines) records.push_back(core::parse_json(line));
   events_->replace(records);
 }
 

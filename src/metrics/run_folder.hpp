@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/folder_lock.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "metrics/event_file.hpp"
 
 namespace paragrad::metrics {

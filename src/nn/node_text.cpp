@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/printable.hpp"
 #include "nn/ops/activate.hpp"
 #include "nn/ops/op_entry.hpp"
@@ -47,7 +48,7 @@ std::vector<std::string> statements_of(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(';'), text.size());
     const std::vector<std::string> words = words_of(text.substr(0, end));
-    if (!words.empty()) statements.push_back(core::format("{}", fmt::join(words, " ")));
+    if (!words.empty()) statements.push_back(core::format("{}", core::join(words, " ")));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return statements;

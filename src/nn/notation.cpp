@@ -3,6 +3,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "nn/model.hpp"
 #include "nn/node_text.hpp"
 #include "nn/ops/activate.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t most_layers = 1000;
   throw core::ConfigError(core::format(
       "model '{}': '{}' {}; write widths like 784-512-256-10 or 440-5x1024-1000, then :{}, and recurrent layers "
       "like 40-5xblstm256-1000, lstm512p128 (projected) or lstm512+peepholes",
-      model, part, why, fmt::join(backend::activation_names(), " or :")));
+      model, part, why, core::join(backend::activation_names(), " or :")));
 }
 
 std::size_t number(const std::string& model, std::string_view part, std::string_view digits, std::size_t at_most) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {

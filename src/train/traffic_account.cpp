@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/json.hpp"
+
 namespace paragrad::train {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/worker.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "core/state_view.hpp"
 
 namespace paragrad::train {

@@ -5,6 +5,7 @@
 #include "app/prediction.hpp"
 #include "app/run_output.hpp"
 #include "catch.hpp"
+#include "core/json.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "temporary_folder.hpp"

@@ -4,6 +4,7 @@
 #include "app/search/search_identity.hpp"
 #include "app/search/search_runs.hpp"
 #include "catch.hpp"
+#include "core/json.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "temporary_folder.hpp"

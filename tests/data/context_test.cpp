@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "core/philox.hpp"
 #include "data/describe.hpp"
 #include "data/partition.hpp"

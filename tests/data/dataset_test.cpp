@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "data/describe.hpp"
 #include "data/verify.hpp"
 #include "support.hpp"

@@ -1,5 +1,6 @@
 // Damaged data files in intact HDF5 (tests/fuzz.hpp).
 #include "catch.hpp"
+#include "core/json.hpp"
 #include "data/describe.hpp"
 #include "data/partition.hpp"
 #include "data/sequences.hpp"

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "data/describe.hpp"
 #include "data/row_stream.hpp"
 #include "data/sequence_stream.hpp"

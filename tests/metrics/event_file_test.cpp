@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "metrics/crc32c.hpp"
 #include "metrics/protobuf.hpp"
 #include "metrics/run_folder.hpp"

@@ -1,5 +1,6 @@
 // Damaged records of an interrupted run (tests/fuzz.hpp).
 #include "catch.hpp"
+#include "core/json.hpp"
 #include "fuzz.hpp"
 #include "metrics/run_folder.hpp"
 #include "mutations.hpp"

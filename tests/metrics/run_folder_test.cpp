@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;

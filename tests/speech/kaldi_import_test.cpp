@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "data/verify.hpp"
 #include "signals.hpp"
 #include "speech/kaldi_table.hpp"
@@ -89,7 +90,8 @@ TEST_CASE("an import keeps features, classes, order, names, speakers and lengths
   task.options.context = {5, 5};
   task.options.frame_shift_s = 0.005;
   const std::string line_end = GENERATE("\n", "\r\n");
-  test::write_text(task.folder.file("names"), core::format("{}", fmt::join(std::vector{"a", "b", "c", "d", "e"}, line_end)));
+  test::write_text(task.folder.file("names"),
+                   core::format("{}", core::join(std::vector{"a", "b", "c", "d", "e"}, line_end)));
   task.options.class_names = task.folder.file("names");
   const auto imported = import_kaldi(task.options);
   CHECK(imported.info.dim == 33);

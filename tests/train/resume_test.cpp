@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "data/hdf5_file.hpp"
 #include "support.hpp"
 #include "train/state/progress_file.hpp"

@@ -8,6 +8,7 @@
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
+#include "core/json.hpp"
 #include "data/hdf5_file.hpp"
 #include "support.hpp"
 #include "train/state/checkpoint.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -269,7 +270,7 @@ void CntkImporter::learning_rate() {
   set("learning-rate-per", toml(per_sample ? "sample" : "minibatch"));
   if (rates.size() == 1) return;
   set("schedule", toml("table"));
-  set("schedule-rates", core::format("[{}]", fmt::join(rates, ", ")));
+  set("schedule-rates", core::format("[{}]", core::join(rates, ", ")));
 }
 
 void CntkImporter::momentum() {

@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -31,7 +32,7 @@ void refuse_losses(const CntkImport& import) {
     if (remark.lost) lost.push_back(core::format("line {}: {}", remark.line, remark.text));
   if (!lost.empty())
     throw core::ConfigError(
-        core::format("'{}' cannot be converted without losses (--strict): {}", import.file, fmt::join(lost, "; ")));
+        core::format("'{}' cannot be converted without losses (--strict): {}", import.file, core::join(lost, "; ")));
 }
 
 void add_options(CLI::App& parser, Arguments& arguments) {

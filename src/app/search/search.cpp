@@ -13,6 +13,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "search/halving.hpp"

@@ -11,6 +11,7 @@
 #include "core/file_replacement.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/sha256.hpp"
 #include "data/dataset.hpp"
 #include "sim/platform.hpp"
@@ -69,7 +70,7 @@ void check_same_search(const std::string& folder, const core::Json& identity, co
   if (!std::filesystem::exists(path))
     throw core::ConfigError(
         core::format("'{}' holds no search: begin it with --write-jobs, or without --part and --only-rank", folder));
-  const core::Json before = core::Json::parse(core::read_text(path), nullptr, false);
+  const core::Json before = core::parse_json_or_discard(core::read_text(path));
   for (const auto& [key, value] : identity.items())
     if (key == content_key)
       check_same_content(folder, before.is_object() ? before.value(key, core::Json()) : core::Json(), value);

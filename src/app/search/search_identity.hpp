@@ -4,7 +4,7 @@
 
 #include "app/search/search_arguments.hpp"
 #include "app/search/search_runs.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 
 namespace paragrad::app {
 

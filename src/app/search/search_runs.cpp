@@ -15,6 +15,7 @@
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -25,7 +26,7 @@ using namespace std::chrono_literals;
 /// Nothing if the file is missing or is not valid JSON.
 std::optional<core::Json> read_json(const std::string& path) {
   if (!fs::exists(path)) return std::nullopt;
-  core::Json json = core::Json::parse(core::read_text(path), nullptr, false);
+  core::Json json = core::parse_json_or_discard(core::read_text(path));
   return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
@@ -42,7 +43,7 @@ std::optional<core::Json> record_of_epoch(const std::string& folder, int epoch) 
   std::ifstream lines(folder + "/metrics.jsonl");
   std::optional<core::Json> found;
   for (std::string line; std::getline(lines, line);) {
-    core::Json record = core::Json::parse(line, nullptr, false);
+    core::Json record = core::parse_json_or_discard(line);
     const auto of = epochs_in(record, "epoch");
     if (!of || record.contains("phase")) continue;
     if (epoch == 0 || *of == epoch) found = std::move(record);

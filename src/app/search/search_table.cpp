@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "core/printable.hpp"
 
 namespace paragrad::app {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 
 namespace paragrad::app {
 

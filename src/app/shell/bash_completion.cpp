@@ -1,6 +1,7 @@
 #include "app/option_values.hpp"
 #include "app/shell/completion.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -39,7 +40,7 @@ void add_paths(const CLI::App& parser, const std::string& path, std::vector<std:
 
 std::string bash_values(const CLI::Option& option) {
   const auto values = known_values(option);
-  if (!values.empty()) return core::format("names=\"{}\"", fmt::join(values, " "));
+  if (!values.empty()) return core::format("names=\"{}\"", core::join(values, " "));
   return may_be_file(option) ? "files=1" : ":";
 }
 
@@ -51,7 +52,7 @@ std::string arm(const CLI::App& parser, const std::string& path) {
     const auto typed = typed_names(*option);
     names.insert(names.end(), typed.begin(), typed.end());
     if (!value_kind(*option).empty())
-      text += core::format("        {}) {} ;;\n", fmt::join(typed, " | "), bash_values(*option));
+      text += core::format("        {}) {} ;;\n", core::join(typed, " | "), bash_values(*option));
   }
   bool files = false;
   for (const CLI::App* command : parser.get_subcommands({})) names.push_back(command->get_name());
@@ -61,7 +62,7 @@ std::string arm(const CLI::App& parser, const std::string& path) {
     files = files || may_be_file(*argument);
   }
   text +=
-      core::format("        *) names=\"{}\"{} ;;\n      esac\n      ;;\n", fmt::join(names, " "), files ? " files=1" : "");
+      core::format("        *) names=\"{}\"{} ;;\n      esac\n      ;;\n", core::join(names, " "), files ? " files=1" : "");
   for (const CLI::App* command : parser.get_subcommands({})) text += arm(*command, path + " " + command->get_name());
   return text;
 }
@@ -71,7 +72,7 @@ std::string arm(const CLI::App& parser, const std::string& path) {
 std::string bash_completion(const CLI::App& program) {
   std::vector<std::string> paths;
   add_paths(program, "", paths);
-  return core::format(bash_head, program.get_name(), fmt::join(paths, " | ")) + arm(program, "") +
+  return core::format(bash_head, program.get_name(), core::join(paths, " | ")) + arm(program, "") +
          core::format(bash_tail, program.get_name());
 }
 

@@ -5,6 +5,7 @@
 #include "app/program_parser.hpp"
 #include "core/build_info.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -39,14 +40,14 @@ std::string verbatim(const std::string& text) { return core::format(".nf\n{}\n.f
 
 std::string entry(const CLI::Option& option) {
   const auto typed = typed_names(option);
-  const std::string kind = value_kind(option), name = core::format("{}", fmt::join(typed, ", "));
+  const std::string kind = value_kind(option), name = core::format("{}", core::join(typed, ", "));
   std::string text =
       core::format(".TP\n\\fB{}\\fR{}\n{}", escaped(typed.empty() ? option.get_name() : name),
                    kind.empty() ? "" : core::format(" \\fI{}\\fR", escaped(kind)), escaped(option.get_description()));
   if (option.get_required()) text += " (required)";
   const auto values = known_values(option);
   if (!values.empty() && kind != "BOOLEAN")
-    text += core::format("\n.br\nKnown: {}", escaped(core::format("{}", fmt::join(values, ", "))));
+    text += core::format("\n.br\nKnown: {}", escaped(core::format("{}", core::join(values, ", "))));
   if (!kind.empty() && !option.get_default_str().empty())
     text += core::format("\n.br\nDefault: {}", escaped(option.get_default_str()));
   return text + "\n";

@@ -2,6 +2,7 @@
 #include "app/program_parser.hpp"
 #include "app/shell/completion.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -35,7 +36,7 @@ std::string escaped(const std::string& text, const std::string& special) {
 /// The ":message:action" part for zsh's _arguments.
 std::string zsh_values(const CLI::Option& option) {
   const auto values = known_values(option);
-  if (!values.empty()) return core::format(":{}:({})", value_kind(option), fmt::join(values, " "));
+  if (!values.empty()) return core::format(":{}:({})", value_kind(option), core::join(values, " "));
   return core::format(":{}:{}", value_kind(option), may_be_file(option) ? "_files" : " ");
 }
 

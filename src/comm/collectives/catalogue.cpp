@@ -5,6 +5,7 @@
 #include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 
 namespace paragrad::comm {
 namespace {
@@ -39,8 +40,8 @@ const Entry& find_algorithm(Operation operation, std::string_view name) {
     throw core::unknown_name(core::format("{} algorithm", name_of(operation)), name, names_of_algorithms(operation));
   if (!found->serves(operation))
     throw core::ConfigError(core::format("collective '{}' is an algorithm for {}; for {} choose one of {}", name,
-                                         fmt::join(found->info.serves, ", "), name_of(operation),
-                                         fmt::join(names_of_algorithms(operation), ", ")));
+                                         core::join(found->info.serves, ", "), name_of(operation),
+                                         core::join(names_of_algorithms(operation), ", ")));
   return *found;
 }
 

@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/sha256.hpp"
 #include "core/units.hpp"
 #include "data/writer.hpp"
@@ -115,7 +116,7 @@ class Generator {
     data::DatasetInfo info;
     info.name = options_.name;
     info.source = core::format("paragrad data generate-speech: flite's voices {}, seed {}, states tied at {} frames",
-                               fmt::join(options_.voices, ", "), options_.seed, ties.least_frames());
+                               core::join(options_.voices, ", "), options_.seed, ties.least_frames());
     info.licence = "that of the texts; flite's voices ask for none";
     info.source_sha256 = {core::format("text: {}", core::sha256_of_file(options_.text))};
     if (!texts_[1].empty())

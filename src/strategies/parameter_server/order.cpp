@@ -59,7 +59,7 @@ void write_orders(const std::string& path, const Orders& orders) {
   core::Json head{{"format", format_name}, {"version", format_version}, {"servers", orders.servers.size()}};
   for (const auto& [name, value] : orders.shape) head["run"].push_back({name, value});
   core::replace_file(path, [&](std::ostream& out) {
-    out << head.dump() << "\n";
+    out << core::text_of(head) << "\n";
     for (const auto& events : orders.servers) {
       out << events.size() << "\n";
       for (std::size_t i = 0; i < events.size(); ++i)
@@ -73,12 +73,12 @@ Orders read_orders(const std::string& path) {
   if (!in) throw core::ConfigError(core::format("cannot read the order of a run from '{}'", path));
   std::string line;
   std::getline(in, line);
-  const core::Json head = core::Json::parse(line, nullptr, false);
+  const core::Json head = core::parse_json_or_discard(line);
   if (!head.is_object() || head.value("format", core::Json()) != format_name)
     throw core::ConfigError(core::format("'{}' does not hold the order of a run: give a file written by `record`", path));
   if (const core::Json version = head.value("version", core::Json()); version != format_version)
-    throw core::ConfigError(
-        core::format("'{}' has format version {}; this program reads version {}", path, version.dump(), format_version));
+    throw core::ConfigError(core::format("'{}' has format version {}; this program reads version {}", path,
+                                         core::text_of(version), format_version));
   Orders orders;
   if (!head.contains("servers") || !head["servers"].is_number_unsigned()) damaged(path);
   for (const auto& entry : head.value("run", core::Json::array())) {

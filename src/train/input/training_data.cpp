@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "nn/graph_copy.hpp"
 #include "nn/node_text.hpp"
 #include "nn/tensor_parallel.hpp"
@@ -69,7 +70,7 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (const auto& image = source.info.image;
       image && extents.size() == 3 && data::ImageShape{extents[0], extents[1], extents[2]} != *image)
     throw core::ConfigError(core::format("model '{}' takes images of {}, but those of '{}' are {}",
-                                         nn::short_name(options.model), fmt::join(extents, "x"), source.info.path,
+                                         nn::short_name(options.model), core::join(extents, "x"), source.info.path,
                                          image->text()));
   const std::size_t inputs = source.network->inputs(), outputs = source.network->outputs();
   const Outputs wanted = wanted_outputs(options, source.info);

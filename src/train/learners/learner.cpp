@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {

@@ -8,7 +8,7 @@
 #include "backend/device.hpp"
 #include "backend/loss_sum.hpp"
 #include "core/arena.hpp"
-#include "core/json.hpp"
+#include "core/json_fwd.hpp"
 #include "core/state_view.hpp"
 #include "data/batch.hpp"
 #include "optim/local_optimiser.hpp"

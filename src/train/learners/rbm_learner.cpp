@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/format.hpp"
+#include "core/json.hpp"
 #include "train/step_sizes.hpp"
 
 namespace paragrad::train {

@@ -53,12 +53,12 @@ std::string write_pointer(const Pointer& pointer) {
                              {"data_bytes", pointer.run.data_bytes},
                              {"data_modified_ns", pointer.run.data_modified_ns}}},
                            {"records", {{"count", pointer.records.records}, {"sha256", pointer.records.sha256}}}};
-  return json.dump() + "\n";
+  return core::text_of(json) + "\n";
 }
 
 /// Throws core::Json's exceptions.
 Pointer parse_pointer(const std::string& text) {
-  const core::Json json = core::Json::parse(text);
+  const core::Json json = core::parse_json(text);
   if (json.is_object() && json.value("version", core::Json(1)) == 1)
     throw core::ConfigError("was saved by an older version of this program; start a new run");
   const core::Json &run = json.at("run"), &records = json.at("records");
