@@ -1,0 +1,35 @@
+"""What the tests want to know of git's history."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PASSED = "refs/paragrad/passed"  # the last commit that passed .ci/run in this clone, which sets it
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit_of(name: str) -> str:
+    """Its hash, or empty if there is no such commit here."""
+    done = subprocess.run(["git", "rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def last_passed() -> str:
+    """$PARAGRAD_PASSED, or what PASSED says, or the newest commit that is 6 hours older than HEAD; empty if there is none."""
+    for name in (os.environ.get("PARAGRAD_PASSED", ""), PASSED):
+        if name and (commit := commit_of(name)):
+            return commit
+    head = int(git("log", "-1", "--format=%ct"))
+    return git("rev-list", "-1", f"--before={head - 6 * 3600}", "HEAD")
+
+
+def changed_since(commit: str) -> set[Path]:
+    """Files that differ from the commit's, in the working tree, too."""
+    names = git("diff", "--name-only", commit).splitlines() + git("ls-files", "--others", "--exclude-standard").splitlines()
+    return {ROOT / name for name in names}

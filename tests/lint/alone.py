@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Compiles files by themselves, without the other files of their batch and without the precompiled header: each has to include what it uses.
+
+Checked are the .cpp and .hpp files of src, sim and tests that have changed since the last commit that passed, or that include a
+project header that has; of the others a twentieth, drawn by the commit's hash. Commands come from compile_commands.json in the build folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from history import ROOT, changed_since, git, last_passed
+
+FOLDERS = ("src", "sim", "tests")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+OUTPUTS = ("-o", "-MF", "-MT", "-MQ", "-include")  # options followed by a file that this must not write or read
+UNWANTED = re.compile(r"-c|-M[DMP]*|-Winvalid-pch|-fpch-preprocess|-g\d?|-O\w|-fsanitize=.*")
+DRAWN = 20
+
+
+def files_of_project() -> list[Path]:
+    """With those that are new and not yet added."""
+    names = git("ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS).splitlines()
+    return sorted({ROOT / name for name in names if name.endswith((".cpp", ".hpp")) and (ROOT / name).exists()})
+
+
+class Includes:
+    """Which files of the project, and of those that CMake generates, a file includes: directly or not."""
+
+    def __init__(self, build: Path) -> None:
+        self.roots = [ROOT / "src", ROOT, ROOT / "tests", build / "include"]
+
+    @functools.cache
+    def of(self, path: Path) -> tuple[Path, ...]:
+        found = (self.resolved(path, name, quote) for quote, name in INCLUDE.findall(path.read_text()))
+        return tuple(dict.fromkeys(file for file in found if file))
+
+    def resolved(self, path: Path, name: str, quote: str) -> Path | None:
+        folders = [path.parent, *self.roots] if quote == '"' else self.roots
+        return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+    def all_of(self, path: Path) -> set[Path]:
+        seen, left = {path}, [path]
+        while left:
+            left += (new := set(self.of(left.pop())) - seen)
+            seen |= new
+        return seen
+
+
+class Commands:
+    """How the build compiles a file, without what batches and precompiled headers add."""
+
+    def __init__(self, build: Path) -> None:
+        self.of_folder: dict[Path, tuple[str, list[str]]] = {}
+        self.of_file: dict[Path, tuple[str, list[str]]] = {}
+        for entry in json.loads((build / "compile_commands.json").read_text()):
+            source = Path(entry["directory"], entry["file"])
+            batch = [Path(name) for _, name in INCLUDE.findall(source.read_text())] if "/Unity/" in entry["file"] else [source]
+            command = entry["directory"], self.cleaned(shlex.split(entry["command"]), entry["file"])
+            for file in batch:
+                if file.suffix == ".cpp" and file.is_relative_to(ROOT):
+                    self.of_file.setdefault(file, command)
+                    self.of_folder.setdefault(file.parent, command)
+
+    @staticmethod
+    def cleaned(arguments: list[str], file: str) -> list[str]:
+        compiler = next(i for i, word in enumerate(arguments) if re.search(r"(\+\+|gcc|clang|cc)[-.\d]*$", word) and "ccache" not in word)
+        kept, words = [], iter(arguments[compiler:])
+        for word in words:
+            if word in OUTPUTS:
+                next(words)
+            elif word != file and not UNWANTED.fullmatch(word):
+                kept.append(word)
+        return [*kept, "-fsyntax-only", "-w"]
+
+    def of(self, path: Path) -> tuple[str, list[str]] | None:
+        """A .cpp that is not part of this build is compiled as those next to it, a header as those in the nearest folder, above or below."""
+        if path in self.of_file or path.suffix == ".cpp":
+            return self.of_file.get(path, self.of_folder.get(path.parent))
+        for folder in path.parents[: len(path.relative_to(ROOT).parts) - 1]:
+            near = [folder, *sorted(one for one in self.of_folder if one.is_relative_to(folder))]
+            if found := next((self.of_folder[one] for one in near if one in self.of_folder), None):
+                return found
+        return None
+
+
+def is_drawn(path: Path, commit: str) -> bool:
+    return int(hashlib.sha256(f"{commit} {path.relative_to(ROOT)}".encode()).hexdigest(), 16) % DRAWN == 0
+
+
+def without_covered(files: set[Path], includes: Includes) -> set[Path]:
+    """A header that a .cpp of the same name includes first has compiled by itself if this .cpp has: it takes its place."""
+    left = set()
+    for file in files:
+        source = file.with_suffix(".cpp")
+        covered = file.suffix == ".hpp" and source.is_file() and includes.of(source)[:1] == (file,) and first_include_is_quoted(source)
+        left.add(source if covered else file)
+    return left
+
+
+def first_include_is_quoted(source: Path) -> bool:
+    return (first := INCLUDE.search(source.read_text())) is not None and first[1] == '"'
+
+
+class Passed:
+    """Remembers what has compiled, by content: the file and all that it includes of the project, the command, and the system's packages."""
+
+    def __init__(self, includes: Includes) -> None:
+        cache = os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache"
+        self.folder, self.includes = Path(cache, "paragrad", "alone"), includes
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.system = b"".join(subprocess.run(command, capture_output=True).stdout for command in (["c++", "--version"], ["dpkg-query", "-W"])
+                               if shutil.which(command[0]))
+
+    def key(self, path: Path, command: list[str]) -> str:
+        digest = hashlib.sha256(self.system + " ".join(command).encode())
+        for file in sorted(self.includes.all_of(path)):
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def knows(self, key: str) -> bool:
+        return (self.folder / key).exists()
+
+    def add(self, key: str) -> None:
+        (self.folder / key).touch()
+
+
+def complaint(path: Path, commands: Commands) -> str:
+    """Empty if the file compiles."""
+    directory, command = commands.of(path)
+    given = [str(path)] if path.suffix == ".cpp" else ["-x", "c++", "-include", str(path), os.devnull]
+    done = subprocess.run([*command, *given], cwd=directory, capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    errors = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
+    return f"{path.relative_to(ROOT)} does not compile by itself:\n  " + "\n  ".join(errors[:3])
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path, help="build folder")
+    parser.add_argument("--all", action="store_true", help="check all files")
+    parser.add_argument("--since", default="", help="commit (default: the last one that is known to have passed, tests/history.py)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--list", action="store_true", help="print the files that would be checked")
+    return parser.parse_args()
+
+
+def selected(arguments: argparse.Namespace, files: list[Path], includes: Includes) -> tuple[set[Path], str]:
+    since = "" if arguments.all else arguments.since or last_passed()
+    if not since:
+        return set(files), "all files"
+    changed, commit = changed_since(since), git("rev-parse", "HEAD")
+    touched = {file for file in files if includes.all_of(file) & changed}
+    drawn = {file for file in files if file not in touched and is_drawn(file, commit)}
+    return touched | drawn, f"{len(touched)} that have changed since {since[:8]} or include what has, and {len(drawn)} drawn"
+
+
+def main() -> int:
+    arguments = parse()
+    build = arguments.build.resolve()
+    if not (build / "compile_commands.json").exists():
+        print(f"alone: {arguments.build} has no compile_commands.json: run make build first", file=sys.stderr)
+        return 2
+    begin, files, includes, commands = time.monotonic(), files_of_project(), Includes(build), Commands(build)
+    wanted, why = selected(arguments, files, includes)
+    wanted = without_covered(wanted, includes)
+    left_out = sorted(file for file in wanted if commands.of(file) is None)
+    todo = sorted(wanted - set(left_out))
+    if arguments.list:
+        print("\n".join(str(file.relative_to(ROOT)) for file in todo))
+        return 0
+    passed = Passed(includes)
+    keys = {file: passed.key(file, commands.of(file)[1]) for file in todo}
+    new = [file for file in todo if arguments.all or not passed.knows(keys[file])]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        complaint_of = dict(zip(new, pool.map(lambda file: complaint(file, commands), new)))
+    for file in new:
+        if not complaint_of[file]:
+            passed.add(keys[file])
+    complaints = list(filter(None, complaint_of.values()))
+    print("".join(f"{text}\n" for text in complaints), end="")
+    print("".join(f"LEFT OUT: nothing near {file.relative_to(ROOT)} is part of this build\n" for file in left_out), end="")
+    known = f"; {len(todo) - len(new)} were known to" if len(new) < len(todo) else ""
+    print(f"{len(todo) - len(complaints)} of {len(todo)} files compile by themselves{known} ({why}; {time.monotonic() - begin:.0f} s)")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""The lints notice what they are there for, in a small project: files that do not compile by themselves, and folders that have grown."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import drawn
+
+FILES = {"src/text.hpp": '#pragma once\n#include <string>\nstruct Text { int size; };\n',
+         "src/text.cpp": '#include "text.hpp"\nint size_of(const Text& text) { return text.size; }\n',
+         "src/user.cpp": '#include "text.hpp"\nstd::string user;\n',
+         "src/user_of_user.hpp": '#pragma once\n#include "text.hpp"\ninline std::string second;\n',
+         "src/other.cpp": "#include <vector>\nstd::vector<int> other;\n",
+         "tests/text_test.cpp": "#include <cstring>\nint test(const char* text) { return std::strlen(text) > 1; }\n"}
+BATCH = ("src/text.cpp", "src/user.cpp", "src/other.cpp")
+
+
+class Project(unittest.TestCase):
+    def setUp(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="paragrad-lints-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        for name, text in FILES.items():
+            self.write(name, text)
+        for tool in ("history.py", "lint/alone.py", "lint/size.py"):
+            self.write(f"tests/{tool}", (HERE.parent / tool).read_text())
+        self.write(".gitignore", "build\n")
+        self.write("build/Unity/batch.cxx", "".join(f'#include "{self.root / name}"\n' for name in BATCH))
+        commands = [{"directory": str(self.root), "file": file, "command": f"env X=1 ccache c++ -O3 -include p.h -std=c++20 -Isrc -MD -MF x.d -o x.o -c {file}"}
+                    for file in (str(self.root / "build/Unity/batch.cxx"), "tests/text_test.cpp")]
+        self.write("build/compile_commands.json", json.dumps(commands))
+        self.git("init", "-q")
+        self.commit()
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def git(self, *arguments: str) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        return subprocess.run(["git", *who, *arguments], cwd=self.root, capture_output=True, text=True, check=True).stdout.strip()
+
+    def commit(self) -> str:
+        self.git("add", ".")
+        self.git("commit", "-qm", "x")
+        return self.git("rev-parse", "HEAD")
+
+    def alone(self, *arguments: str, **environment: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, "tests/lint/alone.py", "build", *arguments], cwd=self.root, capture_output=True, text=True,
+                              env=os.environ | {"XDG_CACHE_HOME": str(self.root / "build/cache")} | environment)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout
+
+    def test_files_that_include_what_they_use_pass_and_are_remembered(self):
+        status, said = self.alone("--all")
+        self.assertEqual(status, 0, said)
+        self.assertIn("5 of 5 files compile by themselves (all files", said)  # text.hpp by text.cpp, which includes it first
+        self.write("src/other.cpp", FILES["src/other.cpp"] + "\n")
+        _, said = self.alone("--since=" + self.git("rev-list", "--max-parents=0", "HEAD"))
+        self.assertIn("(1 that have changed", said)
+        again = self.alone("--since=HEAD")[1]
+        self.assertRegex(again, r"(\d+) of \1 files compile by themselves; \1 were known to")
+
+    def test_unchanged_files_fail_whose_header_has_lost_an_include(self):
+        passed = self.git("rev-parse", "HEAD")
+        self.write("src/text.hpp", FILES["src/text.hpp"].replace("#include <string>\n", ""))
+        for commits in (False, True):
+            if commits:
+                self.commit()
+            status, said = self.alone(PARAGRAD_PASSED=passed)
+            self.assertEqual(status, 1)
+            for name in ("src/user.cpp", "src/user_of_user.hpp"):
+                self.assertIn(f"{name} does not compile by itself", said)
+            self.assertNotIn("src/text.cpp", said)
+
+    def test_a_source_and_a_test_that_lack_an_include_fail(self):
+        for name, include in (("src/other.cpp", "#include <vector>\n"), ("tests/text_test.cpp", "#include <cstring>\n")):
+            with self.subTest(name):
+                self.write(name, FILES[name].replace(include, ""))
+                status, said = self.alone("--since=HEAD")
+                self.assertEqual(status, 1)
+                self.assertIn(f"{name} does not compile by itself", said)
+                self.write(name, FILES[name])
+
+    def test_a_new_file_is_checked_before_it_is_added(self):
+        self.write("src/new.cpp", "std::string text;\n")
+        self.assertEqual(self.alone("--since=HEAD")[0], 1)
+
+    def size(self, budget: str) -> tuple[int, str]:
+        self.write("tests/lint/budget.toml", budget)
+        done = subprocess.run([sys.executable, "tests/lint/size.py"], cwd=self.root, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    def test_a_folder_above_its_budget_is_named(self):
+        tests = "tests = 1000\n"
+        self.assertEqual(self.size(tests + "src = 12\n")[0], 0)
+        status, said = self.size(tests + "src = 11\n")
+        self.assertEqual(status, 1)
+        self.assertIn("src: remove lines", said)
+        self.assertEqual(self.size(tests)[0], 1)
+        self.assertIn("sim: nothing is left", self.size(tests + "src = 12\nsim = 5\n")[1])
+
+
+class Drawing(unittest.TestCase):
+    def test_ten_consecutive_commits_run_every_experiment(self):
+        names = drawn.candidates()
+        self.assertGreater(len(names), 30)
+        for first in (1, 7, 754):
+            runs = [drawn.drawn(names, number) for number in range(first, first + drawn.EVERY)]
+            self.assertEqual(set().union(*runs), set(names))
+            self.assertLessEqual(max(map(len, runs)), len(names) // drawn.EVERY + 1)
+
+    def test_a_changed_experiment_is_run(self):
+        folder = drawn.ROOT / "experiments"
+        self.assertEqual(drawn.changed({folder / "balance/config.toml", drawn.ROOT / "README.md"}), {"experiment_balance"})
+
+
+if __name__ == "__main__":
+    unittest.main()
