@@ -2,7 +2,6 @@
 BUILD ?= build
 SIZE ?=
 JOBS ?= $(shell nproc)
-UNITY ?=
 PROGRAM := $(BUILD)/paragrad
 MISSING ?=
 DATA ?=
@@ -11,6 +10,7 @@ MISSED = $(if $(MISSING),--missing)
 ON_DATA = $(if $(DATA),--data '$(DATA)')
 HARNESS := python3 experiments/harness --program $(PROGRAM)
 PYTHON := src/setup/python.sh
+DEMO_RUNS := experiments/bmuf_images/runs/smoke/fashion-mnist
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quantisation
 MPI_BENCHES := bench_allreduce bench_shared_ranks
@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program python test torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost notebooks report api clean
+.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost notebooks report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -32,27 +32,42 @@ setup: ## install missing packages (with apt-get; on other systems, list them)
 	@src/setup/packages.sh
 
 build: $(BUILD)/CMakeCache.txt ## build everything in Release mode
-	@cmake --build $(BUILD) -j $(JOBS)
+	@src/setup/build.sh $(BUILD) $(JOBS)
 
 program: $(BUILD)/CMakeCache.txt ## build only the program
-	@cmake --build $(BUILD) -j $(JOBS) --target paragrad
+	@src/setup/build.sh $(BUILD) $(JOBS) paragrad
 
 python: $(BUILD)/venv/bin/pytest $(BUILD)/CMakeCache.txt ## build the Python package in BUILD/python and the program, with tools from PyPI in BUILD/venv
-	@cmake --build $(BUILD) -j $(JOBS) --target paragrad_python paragrad
+	@src/setup/build.sh $(BUILD) $(JOBS) paragrad_python paragrad
 
 $(BUILD)/venv/bin/pytest:
+	@src/setup/packages.sh pages
 	@$(PYTHON) matplotlib pandas venv -- -m venv --system-site-packages $(BUILD)/venv
-	@$(BUILD)/venv/bin/pip install --quiet --disable-pip-version-check nanobind pytest mpi4py
+	@$(BUILD)/venv/bin/pip install --quiet --disable-pip-version-check -r src/setup/python_tools.txt
 
 $(BUILD)/CMakeCache.txt:
-	@cmake -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release \
-	  $(if $(UNITY),-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=$(UNITY))
+	@cmake --log-level=NOTICE -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release
 
-test: ## install packages, build, and run every test (UNITY=40 compiles that many files as one: a first build in a third of the time)
+test: ## install packages, build, and run the tests; of the smoke experiments a tenth, another one for each commit (ALL=1: all of them)
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, whose tools could not be installed"
 	@$(MAKE) --no-print-directory build
-	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $$(($(JOBS) + 1))  # one more than cores: some mostly wait
+	@ctest --test-dir $(BUILD) --output-on-failure -LE bench $(if $(ALL),,$$(python3 tests/drawn.py)) -j $$(($(JOBS) + 1))  # one more than cores: some mostly wait
+
+alone: build ## compile every file by itself, without its batch and the precompiled header: each has to include what it uses (minutes)
+	@python3 tests/lint/alone.py $(BUILD) --all --jobs $(JOBS)
+
+build-times: ## measure what compiling costs: one by one, in batches, with a precompiled header, with ccache (20 minutes)
+	@python3 src/setup/build_times.py
+
+size: ## print the lines of each folder next to its budget
+	@python3 tests/lint/size.py
+
+pins: $(BUILD)/venv/bin/pytest ## raise the pinned versions of the tools from PyPI to the newest
+	@$(BUILD)/venv/bin/python src/setup/pins.py
+
+fresh: ## run every command and snippet of README, src/python/README and notebooks/README in a fresh clone, as on a new machine
+	@python3 tests/fresh.py
 
 torture: build ## disturb trainings at random (LAUNCHES=200), then inject every fault at every file call, in all configurations of tests/faults (an hour or more)
 	@PARAGRAD_LAUNCH_TRIALS=$(or $(LAUNCHES),200) python3 tests/app/launch_test.py
@@ -64,14 +79,14 @@ fuzz: ## give the readers a million damaged inputs under sanitizers, and print a
 	@cmake --build --preset sanitize -j $(JOBS)
 	@python3 tests/fuzz.py build-sanitize/tests --jobs $(JOBS) $(if $(INPUTS),--inputs $(INPUTS))
 
-demo: setup ## a small example: train with emulated workers, print the table, repeat one run with real workers
+demo: setup ## a small example: train with emulated workers, print the table, repeat one run with real workers, draw the curves
+	@echo "The first time, this takes about 6 minutes of one core, less on several."
 	@$(MAKE) --no-print-directory data-fashion-mnist
 	@$(HARNESS) run bmuf_images --size smoke
-	@echo; $(HARNESS) compare bmuf_images --size smoke
 	@echo; echo "The run nbm-2 again, with two real workers:"
 	@$(HARNESS) worlds bmuf_images --size smoke --run nbm-2
-	@echo; echo "See experiments/bmuf_images/README.md and, for instance,"
-	@ls -d experiments/bmuf_images/runs/smoke/fashion-mnist/nbm-16-s1/*
+	@echo; $(PROGRAM) plot $(DEMO_RUNS)/nbm-16-s1 $(DEMO_RUNS)/ma-16-s1 $(DEMO_RUNS)/sgd-s1 --x time --log-x --out $(DEMO_RUNS)/learning_curves.svg
+	@echo "What it means: experiments/bmuf_images/README.md"
 
 bench: build ## measure training, allreduce, emulation and searches on this machine
 	@for name in $(BENCHES); do \

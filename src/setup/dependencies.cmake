@@ -27,7 +27,7 @@ if(PARAGRAD_CUDA AND NOT PARAGRAD_SANITIZE)
     string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr --fmad=false -Xcompiler=-Wall,-Wextra")
     set(PARAGRAD_HAS_CUDA ON)
   else()
-    message(STATUS "CUDA toolkit not found: paragrad is built without the device cuda")
+    message(NOTICE "CUDA toolkit not found: paragrad is built without the device cuda")
   endif()
 endif()
 

@@ -5,13 +5,13 @@
 # tests, and Open MPI, with which the tests build the program a second time.
 set -eu
 
-packages="cmake ninja-build g++ git python3
+packages="cmake ninja-build g++ ccache git python3 python3-matplotlib
   mpich libmpich-dev libhdf5-dev libopenblas-pthread-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
   libfmt-dev libboost-context-dev zlib1g-dev libpng-dev libturbojpeg0-dev libzip-dev libxxhash-dev libssl-dev
   catch2 clang-format dataset-fashion-mnist flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
-# 110 MB to download, plus 100 MB for the browser; not needed to build and run.
-[ "${1:-}" != pages ] || packages="$packages python3-dev python3-venv python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel doxygen
+# 110 MB to download, plus 100 MB for the browser; not needed to build, run and draw.
+[ "${1:-}" != pages ] || packages="$packages python3-dev python3-venv python3-pandas jupyter-nbconvert python3-ipykernel doxygen
   openmpi-bin libopenmpi-dev"
 
 # For testing the report. Ubuntu's apt has none; the test is then skipped.
@@ -51,12 +51,18 @@ fi
 mpi=$(readlink /etc/alternatives/mpi || echo /usr/bin/mpicc.mpich)
 mpirun=$(readlink /etc/alternatives/mpirun || echo /usr/bin/mpirun.mpich)
 echo "Installing with $sudo apt-get:$missing $(browser "${1:-}")"
-$sudo apt-get update -q
+log=$(mktemp)
 # shellcheck disable=SC2046,SC2086 # words on purpose
-$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing $(browser "${1:-}")
+if ! { $sudo apt-get update -q && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+         $missing $(browser "${1:-}"); } > "$log" 2>&1; then
+  tail -n 30 "$log"
+  echo "apt-get failed; all that it printed is in $log"
+  exit 1
+fi
+rm "$log"
 
 # Debian's Open MPI takes the names mpicc and mpiexec: they stay what they were.
 for name in mpi mpirun; do
   eval "before=\$$name"
-  [ "$(readlink "/etc/alternatives/$name")" = "$before" ] || $sudo update-alternatives --set "$name" "$before" || true
+  [ "$(readlink "/etc/alternatives/$name")" = "$before" ] || $sudo update-alternatives --set "$name" "$before" > /dev/null || true
 done

@@ -1,7 +1,7 @@
 # The device cuda on fake GPUs on the host; otherwise the same programs. Needs only CUDA's headers.
 find_package(CUDAToolkit QUIET)
 if(NOT CUDAToolkit_FOUND)
-  message(STATUS "CUDA toolkit not found: there are no fake GPUs for tests")
+  message(NOTICE "CUDA toolkit not found: there are no fake GPUs for tests")
   return()
 endif()
 
@@ -16,9 +16,7 @@ target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
 # `program` linked with fake GPUs. Symbols defined here take precedence over the backend library.
 function(paragrad_fake_gpu program)
   get_target_property(libraries ${program} LINK_LIBRARIES)
-  get_target_property(objects ${program} SOURCES)
-  list(FILTER objects INCLUDE REGEX "\\.o$")  # of another build (PARAGRAD_TESTS_OF)
-  add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}> ${objects})
+  add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}>)
   target_link_libraries(${program}_fake_gpu PRIVATE paragrad_fake_cuda ${libraries})
   set_target_properties(${program}_fake_gpu PROPERTIES OUTPUT_NAME ${program}
                         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_gpu)
