@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from .runs import Error, Run, Timeline
+from .runs import needed as _needed
 from .strategy import Strategy
 
 _ON_DEMAND = {"command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
@@ -25,4 +26,8 @@ __all__ = ["Error", "Run", "Strategy", "Timeline", *_ON_DEMAND]
 def __getattr__(name: str) -> Any:
     if name not in _ON_DEMAND:
         raise AttributeError(f"module 'paragrad' has no attribute '{name}'")
-    return getattr(import_module(_ON_DEMAND[name], __name__), name)
+    try:
+        module = import_module(_ON_DEMAND[name], __name__)
+    except ModuleNotFoundError as missing:
+        raise _needed(f"paragrad.{name}", missing) from None
+    return getattr(module, name)

@@ -35,6 +35,14 @@ class Error(Exception):
     """What the user can fix, in one sentence. Options are named in `backquotes`."""
 
 
+def needed(what: str, missing: ModuleNotFoundError) -> Exception:
+    """An Error if `missing` is a package from PyPI, otherwise `missing` itself."""
+    package = (missing.name or "").partition(".")[0]
+    if package not in ("matplotlib", "numpy", "pandas"):
+        return missing
+    return Error(f"{what} needs the package {package}, which this Python does not have: pip install {package}")
+
+
 class Run:
     """The folder of one run, finished or not. `made_by`: the command that makes it, for the message if there is none."""
 
@@ -113,7 +121,10 @@ class Run:
     @property
     def history(self) -> pandas.DataFrame:
         """`progress` as a table of pandas."""
-        import pandas
+        try:
+            import pandas
+        except ModuleNotFoundError as missing:
+            raise needed("Run.history", missing) from None
         return pandas.DataFrame(self.progress)
 
     @property
