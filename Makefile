@@ -40,15 +40,16 @@ program: $(BUILD)/CMakeCache.txt ## build only the program
 python: $(BUILD)/venv/bin/pytest $(BUILD)/CMakeCache.txt ## build the Python package in BUILD/python and the program, with tools from PyPI in BUILD/venv
 	@src/setup/build.sh $(BUILD) $(JOBS) paragrad_python paragrad
 
-$(BUILD)/venv/bin/pytest:
+$(BUILD)/venv/bin/pytest: src/setup/python_tools.txt
 	@src/setup/packages.sh pages
 	@$(PYTHON) matplotlib pandas venv -- -m venv --system-site-packages $(BUILD)/venv
 	@$(BUILD)/venv/bin/pip install --quiet --disable-pip-version-check -r src/setup/python_tools.txt
+	@touch $@
 
 $(BUILD)/CMakeCache.txt:
 	@cmake --log-level=NOTICE -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release
 
-test: ## install packages, build, and run the tests; of the smoke experiments a tenth, another one for each commit (ALL=1: all of them)
+test: ## install packages, build, run all tests, and a tenth of the smoke experiments, a different tenth for each commit (ALL=1: all of them)
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, whose tools could not be installed"
 	@$(MAKE) --no-print-directory build
@@ -86,7 +87,7 @@ demo: setup ## a small example: train with emulated workers, print the table, re
 	@echo; echo "The run nbm-2 again, with two real workers:"
 	@$(HARNESS) worlds bmuf_images --size smoke --run nbm-2
 	@echo; $(PROGRAM) plot $(DEMO_RUNS)/nbm-16-s1 $(DEMO_RUNS)/ma-16-s1 $(DEMO_RUNS)/sgd-s1 --x time --log-x --out $(DEMO_RUNS)/learning_curves.svg
-	@echo "What it means: experiments/bmuf_images/README.md"
+	@echo "Explained in experiments/bmuf_images/README.md"
 
 bench: build ## measure training, allreduce, emulation and searches on this machine
 	@for name in $(BENCHES); do \

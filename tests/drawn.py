@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints the options with which ctest leaves out nine tenths of the smoke experiments, and of what needs their runs (`make test`).
 
-Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten consecutive commits at least one runs each of them. An
-experiment whose folder has changed since the last commit that passed is run, too.
+Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten consecutive commits at least one runs each of them. What has
+changed since the last commit that passed is run, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def drawn(names: list[str], number: int) -> set[str]:
 
 
 def changed(files: set[Path]) -> set[str]:
-    return {f"experiment_{file.relative_to(ROOT).parts[1]}" for file in files if file.is_relative_to(ROOT / "experiments")}
+    folders = {"/".join(file.relative_to(ROOT).parts[:2]) for file in files}
+    others = {"experiments/harness": "experiments_recheck", "experiments/page": "report_browser", "notebooks": "notebooks_execute"}
+    return ({folder.replace("experiments/", "experiment_") for folder in folders if folder.startswith("experiments/")}
+            | {test for folder, test in others.items() if any(one.startswith(folder) for one in folders)})
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "src/python/README.md", "notebooks/README.md")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ALWAYS = ("apt", "base-files", "bash", "coreutils", "git", "make")
+ALWAYS = ("apt", "base-files", "bash", "coreutils", "git", "make", "sudo")
 DATA = """import numpy
 numpy.random.seed(1)
 y = numpy.arange(4000) % 3
@@ -64,10 +64,10 @@ def link_programs(folder: Path) -> None:
                     (folder / path.name).symlink_to(path)
 
 
-def steps_of(page: str) -> list[tuple[str, str]]:
+def steps_of(page: Path) -> list[tuple[str, str]]:
     """(language, text) in order."""
     steps = []
-    for language, text in BLOCK.findall((ROOT / page).read_text()):
+    for language, text in BLOCK.findall(page.read_text()):
         if language in ("sh", "shell", "python"):
             steps.append(("python" if language == "python" else "shell", text))
         elif re.match(r"(\$|>>>) ", text):
@@ -80,6 +80,9 @@ class Machine:
     def __init__(self, folder: Path) -> None:
         self.clone, self.folder = folder / "paragrad", folder
         subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
+        (folder / "bin").mkdir()
+        (folder / "bin/apt-get").write_text(f"#!/bin/sh\n/usr/bin/apt-get \"$@\" && exec {sys.executable} {__file__} --link {folder}/bin\n")
+        (folder / "bin/apt-get").chmod(0o755)
         kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LANG", "TERM", "http", "HTTP", "SSL"))}
         self.environment = kept | {"PATH": f"{folder}/venv/bin:{folder}/bin", "HOME": str(folder / "home")}
         (folder / "home").mkdir()
@@ -88,7 +91,7 @@ class Machine:
         self.said = ""  # the page's Python so far
 
     def prepare(self, text: str) -> None:
-        """What a user has by now: the programs that the set-up has installed and, for Python, a new environment."""
+        """What a user has by now: the programs of installed packages (apt-get adds those that it installs) and, for Python, an environment."""
         link_programs(self.folder / "bin")
         if re.search(r"\b(pip|python|paragrad)\b", text) and not (self.folder / "venv").exists():
             subprocess.run([self.folder / "bin/python3", "-m", "venv", self.folder / "venv"], check=True, env=self.environment)
@@ -97,7 +100,8 @@ class Machine:
         server = next((words for words in SERVERS if re.search(f"^{words}", text, re.MULTILINE)), "")
         if server:
             text = re.sub(f"^({server}.*)$", rf"timeout {SERVES_S} \1 {SERVERS[server]} || [ $? = 124 ]", text, flags=re.MULTILINE)
-        return subprocess.run(["sh", "-exc", text], cwd=folder or self.clone, env=self.environment).returncode
+        folder = self.elsewhere if "script.py" in text else folder or self.clone
+        return subprocess.run(["sh", "-exc", text], cwd=folder, env=self.environment).returncode
 
     def session(self, text: str) -> int:
         return self.shell(text, self.elsewhere)
@@ -115,12 +119,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skip", action="append", default=[], help="leave out the lines of shell that contain this text, such as 'make test'")
     parser.add_argument("--keep", action="store_true", help="keep the clone")
+    parser.add_argument("--link", type=Path, help="only link the programs of installed packages into this folder")
     arguments = parser.parse_args()
+    if arguments.link:
+        link_programs(arguments.link)
+        return 0
     folder = Path(tempfile.mkdtemp(prefix="paragrad-fresh-"))
     machine, failed = Machine(folder), []
     for page in PAGES:
         machine.said = ""
-        for language, text in steps_of(page):
+        for language, text in steps_of(machine.clone / page):
             left_out = [line for line in text.splitlines() if language != "python" and any(skipped in line for skipped in arguments.skip)]
             for line in left_out:
                 print(f"LEFT OUT: {line}")

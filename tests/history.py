@@ -1,4 +1,4 @@
-"""What the tests want to know of git's history."""
+"""Queries of git's history for tests and lints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PASSED = "refs/paragrad/passed"  # the last commit that passed .ci/run in this clone, which sets it
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "paragrad")  # kept between runs of CI, like ccache's
+PASSED = CACHE / "passed"  # the last commit that passed `.ci/run release` with this cache, which writes it
 
 
 def git(*arguments: str) -> str:
@@ -22,7 +23,8 @@ def commit_of(name: str) -> str:
 
 def last_passed() -> str:
     """$PARAGRAD_PASSED, or what PASSED says, or the newest commit that is 6 hours older than HEAD; empty if there is none."""
-    for name in (os.environ.get("PARAGRAD_PASSED", ""), PASSED):
+    recorded = PASSED.read_text().strip() if PASSED.exists() else ""
+    for name in (os.environ.get("PARAGRAD_PASSED", ""), recorded):
         if name and (commit := commit_of(name)):
             return commit
     head = int(git("log", "-1", "--format=%ct"))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# build.sh BUILD JOBS [TARGET…]: compiles, in one line that counts. On a terminal that is ninja's; elsewhere it comes at the end, after
-# what the compiler had to say.
+# build.sh BUILD JOBS [TARGET…]: builds and reports progress: on a terminal ninja's own line, elsewhere one line after the compiler's
+# messages.
 set -eu
 
 build=$1 jobs=$2

@@ -1,17 +1,18 @@
 # How everything is compiled, by everyone: make, the presets, pip and CI. `make build-times` measures it.
 #
-# * Files are compiled in batches of PARAGRAD_BATCH, which read each header once. A batch is what one changed file costs.
-# * What they include of others is compiled once for all files with the same options (precompiled.h).
+# * Files are compiled in batches of PARAGRAD_BATCH, which read each header once. Changing one file recompiles its batch.
+# * Standard and third-party headers are precompiled once for all targets with the same options (precompiled.h).
 # * ccache is used where it is found.
 #
 # The linker is ld: mold would save less than half a second for a program, and may take a library's member where a stub that comes
 # first replaces it.
-# A file may then lack an include that another one of its batch has, or the precompiled header. tests/lint/alone.py finds that out.
+#
+# A file may then lack an include that another one of its batch has, or the precompiled header. tests/lint/alone.py detects this.
 set(PARAGRAD_BATCH 10 CACHE STRING "How many files are compiled as one; 1: each by itself")
 if(PARAGRAD_BATCH GREATER 1)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE ${PARAGRAD_BATCH})
-  # In a batch, GCC takes what a .cpp keeps for itself for a header's, and GCC 12 sees faults in intrinsics and in std::string.
+  # In a batch, GCC treats a .cpp's internal types as a header's; GCC 12 gives false warnings in intrinsics and std::string.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage;-Wno-maybe-uninitialized;-Wno-uninitialized;\
 -Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>")
 endif()
@@ -29,7 +30,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 endif()
 
 # paragrad_compile(TARGET [OPTIONS option…] [HEADERS header…] [LIBRARIES library…]): compiles a target with these options, and
-# with precompiled.h and these headers, of these libraries, precompiled once for all targets with the same arguments.
+# with precompiled.h and these headers, of these libraries, precompiled once for all targets with the same options and headers.
 file(CONFIGURE OUTPUT precompiled/empty.cpp CONTENT "")
 function(paragrad_compile target)
   cmake_parse_arguments(PARSE_ARGV 1 with "" "" "OPTIONS;HEADERS;LIBRARIES")

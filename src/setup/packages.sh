@@ -10,7 +10,7 @@ packages="cmake ninja-build g++ ccache git python3 python3-matplotlib
   libfmt-dev libboost-context-dev zlib1g-dev libpng-dev libturbojpeg0-dev libzip-dev libxxhash-dev libssl-dev
   catch2 clang-format dataset-fashion-mnist flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
-# 110 MB to download, plus 100 MB for the browser; not needed to build, run and draw.
+# 80 MB to download, plus 100 MB for the browser; not needed to build, run and draw.
 [ "${1:-}" != pages ] || packages="$packages python3-dev python3-venv python3-pandas jupyter-nbconvert python3-ipykernel doxygen
   openmpi-bin libopenmpi-dev"
 
@@ -53,10 +53,10 @@ mpirun=$(readlink /etc/alternatives/mpirun || echo /usr/bin/mpirun.mpich)
 echo "Installing with $sudo apt-get:$missing $(browser "${1:-}")"
 log=$(mktemp)
 # shellcheck disable=SC2046,SC2086 # words on purpose
-if ! { $sudo apt-get update -q && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+if ! { $sudo apt-get update -q -o DPkg::Lock::Timeout=600 && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o DPkg::Lock::Timeout=600 --no-install-recommends \
          $missing $(browser "${1:-}"); } > "$log" 2>&1; then
   tail -n 30 "$log"
-  echo "apt-get failed; all that it printed is in $log"
+  echo "apt-get failed; the full output is in $log"
   exit 1
 fi
 rm "$log"

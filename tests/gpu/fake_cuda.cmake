@@ -12,6 +12,7 @@ add_library(paragrad_fake_cuda OBJECT ${fake_sources})
 target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>:${PARAGRAD_CUDNN_INCLUDE}>)
 target_compile_definitions(paragrad_fake_cuda PUBLIC PARAGRAD_HAS_CUDNN=$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>)
 target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
+target_compile_options(paragrad_fake_cuda PRIVATE ${PARAGRAD_LEFT_OUT})  # the formulas of the kernels are checked on the cpu
 
 # `program` linked with fake GPUs. Symbols defined here take precedence over the backend library.
 function(paragrad_fake_gpu program)

@@ -22,10 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from history import ROOT, changed_since, git, last_passed
+from history import CACHE, ROOT, changed_since, git, last_passed
 
 FOLDERS = ("src", "sim", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+COMPILER = re.compile(r".*(\+\+|gcc|clang|(?<!c)cc)[-.\d]*")
 OUTPUTS = ("-o", "-MF", "-MT", "-MQ", "-include")  # options followed by a file that this must not write or read
 UNWANTED = re.compile(r"-c|-M[DMP]*|-Winvalid-pch|-fpch-preprocess|-g\d?|-O\w|-fsanitize=.*")
 DRAWN = 20
@@ -77,7 +78,7 @@ class Commands:
 
     @staticmethod
     def cleaned(arguments: list[str], file: str) -> list[str]:
-        compiler = next(i for i, word in enumerate(arguments) if re.search(r"(\+\+|gcc|clang|cc)[-.\d]*$", word) and "ccache" not in word)
+        compiler = next(i for i, word in enumerate(arguments) if COMPILER.fullmatch(Path(word).name))
         kept, words = [], iter(arguments[compiler:])
         for word in words:
             if word in OUTPUTS:
@@ -119,11 +120,12 @@ class Passed:
     """Remembers what has compiled, by content: the file and all that it includes of the project, the command, and the system's packages."""
 
     def __init__(self, includes: Includes) -> None:
-        cache = os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache"
-        self.folder, self.includes = Path(cache, "paragrad", "alone"), includes
+        self.folder, self.includes = CACHE / "alone", includes
         self.folder.mkdir(parents=True, exist_ok=True)
         self.system = b"".join(subprocess.run(command, capture_output=True).stdout for command in (["c++", "--version"], ["dpkg-query", "-W"])
                                if shutil.which(command[0]))
+        tools = ROOT / "src/setup/python_tools.txt"
+        self.system += tools.read_bytes() if tools.exists() else b""
 
     def key(self, path: Path, command: list[str]) -> str:
         digest = hashlib.sha256(self.system + " ".join(command).encode())
@@ -138,6 +140,11 @@ class Passed:
         (self.folder / key).touch()
 
 
+def lacks_a_library(error: str) -> bool:
+    """Whether a header in angle brackets is missing: of a library that this machine lacks, such as CUDA."""
+    return (missing := re.search(r"fatal error: (\S+): No such file", error)) is not None and f"<{missing[1]}>" in error
+
+
 def complaint(path: Path, commands: Commands) -> str:
     """Empty if the file compiles."""
     directory, command = commands.of(path)
@@ -145,6 +152,8 @@ def complaint(path: Path, commands: Commands) -> str:
     done = subprocess.run([*command, *given], cwd=directory, capture_output=True, text=True)
     if done.returncode == 0:
         return ""
+    if lacks_a_library(done.stderr):
+        return f"LEFT OUT: {path.relative_to(ROOT)} needs a library that is not installed"
     errors = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
     return f"{path.relative_to(ROOT)} does not compile by itself:\n  " + "\n  ".join(errors[:3])
 
@@ -191,11 +200,12 @@ def main() -> int:
     for file in new:
         if not complaint_of[file]:
             passed.add(keys[file])
-    complaints = list(filter(None, complaint_of.values()))
-    print("".join(f"{text}\n" for text in complaints), end="")
+    said = sorted(filter(None, complaint_of.values()))
+    complaints = [text for text in said if not text.startswith("LEFT OUT")]
+    print("".join(f"{text}\n" for text in said), end="")
     print("".join(f"LEFT OUT: nothing near {file.relative_to(ROOT)} is part of this build\n" for file in left_out), end="")
     known = f"; {len(todo) - len(new)} were known to" if len(new) < len(todo) else ""
-    print(f"{len(todo) - len(complaints)} of {len(todo)} files compile by themselves{known} ({why}; {time.monotonic() - begin:.0f} s)")
+    print(f"{len(todo) - len(said)} of {len(todo)} files compile by themselves{known} ({why}; {time.monotonic() - begin:.0f} s)")
     return 1 if complaints else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lints notice what they are there for, in a small project: files that do not compile by themselves, and folders that have grown."""
+"""In a small project, the lints find files that do not compile by themselves, and folders above their budget."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import alone
 import drawn
 
 FILES = {"src/text.hpp": '#pragma once\n#include <string>\nstruct Text { int size; };\n',
@@ -89,6 +90,19 @@ class Project(unittest.TestCase):
                 self.assertEqual(status, 1)
                 self.assertIn(f"{name} does not compile by itself", said)
                 self.write(name, FILES[name])
+
+    def test_a_header_of_a_library_that_is_missing_is_no_fault_but_one_of_the_project_is(self):
+        self.write("src/other.cpp", "#include <cuda_missing.h>\n")
+        status, said = self.alone("--since=HEAD")
+        self.assertEqual(status, 0)
+        self.assertIn("LEFT OUT: src/other.cpp", said)
+        self.write("src/other.cpp", '#include "missing.hpp"\n')
+        self.assertEqual(self.alone("--since=HEAD")[0], 1)
+
+    def test_the_compiler_is_found_in_any_command(self):
+        for words in (["/usr/bin/cmake", "-E", "env", "A=b", "/usr/bin/ccache", "/usr/bin/c++"], ["/usr/lib/ccache/g++-12"], ["clang++"],
+                      ["/usr/bin/cc"]):
+            self.assertEqual(alone.Commands.cleaned([*words, "-O3", "-c", "x.cpp"], "x.cpp")[0], words[-1])
 
     def test_a_new_file_is_checked_before_it_is_added(self):
         self.write("src/new.cpp", "std::string text;\n")
