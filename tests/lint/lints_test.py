@@ -123,18 +123,29 @@ class Project(unittest.TestCase):
         self.assertIn("sim: nothing is left", self.size(tests + "src = 12\nsim = 5\n")[1])
 
 
-class Drawing(unittest.TestCase):
-    def test_ten_consecutive_commits_run_every_experiment(self):
-        names = drawn.candidates()
-        self.assertGreater(len(names), 30)
-        for first in (1, 7, 754):
-            runs = [drawn.drawn(names, number) for number in range(first, first + drawn.EVERY)]
-            self.assertEqual(set().union(*runs), set(names))
-            self.assertLessEqual(max(map(len, runs)), len(names) // drawn.EVERY + 1)
+def listed(name: str, **fixtures: list[str]) -> dict:
+    """A test as ctest lists it."""
+    return {"name": name, "properties": [{"name": f"FIXTURES_{kind}", "value": values} for kind, values in fixtures.items()]}
 
-    def test_a_changed_experiment_is_run(self):
-        folder = drawn.ROOT / "experiments"
-        self.assertEqual(drawn.changed({folder / "balance/config.toml", drawn.ROOT / "README.md"}), {"experiment_balance"})
+
+class Drawing(unittest.TestCase):
+    NAMES = [f"experiment_{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    TESTS = [*(listed(name, SETUP=[f"runs_of_{name[-1]}"]) for name in NAMES),
+             listed("report_browser", REQUIRED=["runs_of_a", "runs_of_z"]), listed("unit_core"), {"name": "bare"}]
+
+    def test_ten_consecutive_commits_run_every_experiment_and_each_a_few(self):
+        everything = {*self.NAMES, "report_browser"}
+        for first in (1, 7, 754):
+            runs = [everything - set(drawn.left_out(self.TESTS, number, set())) for number in range(first, first + drawn.EVERY)]
+            self.assertEqual(set().union(*runs), everything)
+            self.assertLessEqual(max(map(len, runs)), 3 + 2)
+
+    def test_what_has_changed_is_run_with_the_runs_that_it_needs(self):
+        names = drawn.left_out(self.TESTS, 5, drawn.changed({drawn.ROOT / "experiments/page/charts.py", drawn.ROOT / "README.md"}))
+        for name in ("report_browser", "experiment_a", "experiment_z"):
+            self.assertNotIn(name, names)
+        self.assertIn("experiment_b", names)
+        self.assertEqual(drawn.changed({drawn.ROOT / "experiments/balance/config.toml"}), {"experiment_balance"})
 
 
 if __name__ == "__main__":
