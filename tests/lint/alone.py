@@ -188,13 +188,13 @@ def main() -> int:
     wanted, why = selected(arguments, files, includes)
     wanted = without_covered(wanted, includes)
     left_out = sorted(file for file in wanted if commands.of(file) is None)
-    todo = sorted(wanted - set(left_out))
+    chosen = sorted(wanted - set(left_out))
     if arguments.list:
-        print("\n".join(str(file.relative_to(ROOT)) for file in todo))
+        print("\n".join(str(file.relative_to(ROOT)) for file in chosen))
         return 0
     passed = Passed(includes)
-    keys = {file: passed.key(file, commands.of(file)[1]) for file in todo}
-    new = [file for file in todo if arguments.all or not passed.knows(keys[file])]
+    keys = {file: passed.key(file, commands.of(file)[1]) for file in chosen}
+    new = [file for file in chosen if arguments.all or not passed.knows(keys[file])]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         complaint_of = dict(zip(new, pool.map(lambda file: complaint(file, commands), new)))
     for file in new:
@@ -204,8 +204,8 @@ def main() -> int:
     complaints = [text for text in said if not text.startswith("LEFT OUT")]
     print("".join(f"{text}\n" for text in said), end="")
     print("".join(f"LEFT OUT: nothing near {file.relative_to(ROOT)} is part of this build\n" for file in left_out), end="")
-    known = f"; {len(todo) - len(new)} were known to" if len(new) < len(todo) else ""
-    print(f"{len(todo) - len(said)} of {len(todo)} files compile by themselves{known} ({why}; {time.monotonic() - begin:.0f} s)")
+    known = f"; {len(chosen) - len(new)} were known to" if len(new) < len(chosen) else ""
+    print(f"{len(chosen) - len(said)} of {len(chosen)} files compile by themselves{known} ({why}; {time.monotonic() - begin:.0f} s)")
     return 1 if complaints else 0
 
 
