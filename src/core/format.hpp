@@ -1,6 +1,6 @@
 #pragma once
 
-// The door to fmt (std::format is missing in GCC 12). Lists need core/join.hpp, which is three times as much to compile.
+// The door to fmt (std::format is missing in GCC 12). Lists need core/join.hpp, which takes twice as long to compile.
 #include <fmt/core.h>
 
 namespace paragrad::core {

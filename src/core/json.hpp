@@ -1,6 +1,6 @@
 #pragma once
 
-// The only header that includes nlohmann-json. What declares functions with a Json needs just core/json_fwd.hpp.
+// The only header that includes nlohmann/json.hpp. Declarations of functions with a Json need just core/json_fwd.hpp.
 #include <nlohmann/json.hpp>
 #include <string>
 

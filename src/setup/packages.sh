@@ -10,7 +10,7 @@ packages="cmake ninja-build g++ ccache git python3 python3-matplotlib
   libfmt-dev libboost-context-dev zlib1g-dev libpng-dev libturbojpeg0-dev libzip-dev libxxhash-dev libssl-dev
   catch2 clang-format dataset-fashion-mnist flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
-# 80 MB to download, plus 100 MB for the browser; not needed to build, run and draw.
+# Not needed to build, run and draw; the browser alone is a download of 100 MB.
 [ "${1:-}" != pages ] || packages="$packages python3-dev python3-venv python3-pandas jupyter-nbconvert python3-ipykernel doxygen
   openmpi-bin libopenmpi-dev"
 

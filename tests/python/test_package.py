@@ -30,6 +30,14 @@ def run(points) -> pg.Run:
                        blocks=5)
 
 
+@pytest.mark.parametrize("package, statement", [("pandas", "pg.Run(sys.argv[1]).history"), ("matplotlib", "pg.plot([pg.Run(sys.argv[1])])"),
+                                                ("numpy", "pg.dataset([1], [1], out='x.h5')")])
+def test_a_package_that_is_missing_is_named_in_one_sentence(run, package, statement):
+    script = f"import sys\nsys.modules[{package!r}] = None\nimport paragrad as pg\ntry:\n    {statement}\nexcept pg.Error as error:\n    print(error)"
+    said = subprocess.run([sys.executable, "-c", script, run.folder], capture_output=True, text=True)
+    assert said.stdout.endswith(f"needs the package {package}, which this Python does not have: pip install {package}\n"), said.stderr
+
+
 def test_a_run_is_that_of_the_program(run, task, tmp_path):
     options = {name: value for name, value in task.items() if name != "data"}
     mine = pg.train(data=task["data"], out=tmp_path / "mine", **options)
