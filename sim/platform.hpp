@@ -19,8 +19,8 @@ struct Link {
 /// A cluster, real or hypothetical. All nodes are identical; a worker is a device; workers fill the nodes in rank order.
 ///
 /// The time of a message depends on the highest level that separates its ends: peer (same socket), node (other socket), leaf
-/// (other node at the same switch), core (other switch). The costs and shared resources are those of section 6 of the
-/// LogGP-like model that `Network` implements. Whatever a file omits is ideal: it costs nothing and limits nothing.
+/// (other node at the same switch), core (other switch). The costs and shared resources are those of the LogGP-like model
+/// that `Network` implements. Whatever a file omits is ideal: it costs nothing and limits nothing.
 struct Platform {
   std::string name;
   std::string file;    ///< the file it was read from, or the name of a built-in platform; empty if made by code

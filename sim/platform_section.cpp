@@ -2,6 +2,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/names.hpp"
 
 namespace paragrad::sim {
 
@@ -106,13 +107,25 @@ void Section::fail(const std::string& key, const std::string& problem) const {
 
 void Section::done() const {
   for (const auto& [key, node] : *table_)
-    if (!asked_.contains(std::string(key.str()))) fail(std::string(key.str()), "is not a known key");
+    if (!asked_.contains(std::string(key.str())))
+      fail(std::string(key.str()), "is not a known key; " + core::suggestion(key.str(), {known_.begin(), known_.end()}));
+}
+
+std::string Section::misspelt(const std::string& key) const {
+  std::vector<std::string> unread;
+  for (const auto& [other, node] : *table_)
+    if (!asked_.contains(std::string(other.str()))) unread.emplace_back(other.str());
+  return core::nearest_name(key, unread);
 }
 
 toml::node_view<const toml::node> Section::value(const std::string& key) {
   asked_.insert(key);
+  known_.insert(key);
   const auto found = (*table_)[key];
-  if (!found) fail(key, "is missing");
+  if (!found) {
+    const std::string meant = misspelt(key);
+    fail(key, meant.empty() ? "is missing" : core::format("is missing; is '{}' in this table meant to be it?", meant));
+  }
   return found;
 }
 

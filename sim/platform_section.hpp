@@ -19,7 +19,10 @@ class Section {
   Section(const toml::table& table, std::string file, std::string name)
       : file_(std::move(file)), name_(std::move(name)), table_(&table) {}
 
-  bool has(const std::string& key) const { return table_->contains(key); }
+  bool has(const std::string& key) {
+    known_.insert(key);
+    return table_->contains(key);
+  }
 
   /// A quantity in SI units, within bounds that the simulator's clock (64-bit picoseconds) can work with.
   double quantity(const std::string& key, core::Unit unit, double least, double most, std::optional<double> otherwise = {});
@@ -46,6 +49,7 @@ class Section {
 
  private:
   toml::node_view<const toml::node> value(const std::string& key);
+  std::string misspelt(const std::string& key) const;  ///< a key that was not read and resembles it; "" if none does
   double parse_quantity(const std::string& key, const toml::node* value, core::Unit unit, double least, double most) const;
   const toml::array& list(const std::string& key);
 
@@ -53,6 +57,7 @@ class Section {
   std::string name_;
   const toml::table* table_;
   std::set<std::string> asked_;
+  std::set<std::string> known_;  // to suggest one for a key that is not known
 };
 
 }  // namespace paragrad::sim

@@ -1,4 +1,4 @@
-// The formulas of a network without contention, and of shared NICs: section 6.3 of the platform model.
+// The formulas of a network without contention, and of shared NICs.
 #include <algorithm>
 #include <bit>
 

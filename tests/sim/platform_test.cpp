@@ -185,6 +185,8 @@ TEST_CASE("what is wrong in a platform file is named by file and key", "[sim]") 
       {"gemm_efficiency = 0.6", "gemm_efficiency = 1.01", "device.gemm_efficiency"},
       {"gemm_efficiency = 0.6", "gemm_efficiency = 0", "device.gemm_efficiency"},
       {"gemm_efficiency = 0.6", "gemm_efficiency = nan", "device.gemm_efficiency"},
+      {"gemm_efficiency = 0.6", "gemm_eficciency = 0.6", "is 'gemm_eficciency' in this table meant to be it?"},
+      {"nics_per_node = 2", "nic_per_node = 2", "leaf.nic_per_node: is not a known key; did you mean nics_per_node?"},
       {"memory_efficiency = 1", "memory_efficiency = 2", "device.memory_efficiency"},
       {"launch = \"8us\"", "launch = \"-8us\"", "device.launch"},
       {"latency = \"1us\"", "latency = \"0us\"", "self.latency"},
