@@ -1,10 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 
 #include "comm/communicator.hpp"
+#include "comm/wire.hpp"
 #include "sim/cluster.hpp"
 #include "sim/compute/pace.hpp"
+#include "sim/network/surroundings.hpp"
 
 namespace paragrad::sim {
 
@@ -53,6 +58,10 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) override;
   void finish_messages() override { cluster_.carrier.finish(); }
   void post(const comm::TrafficReport& report) override { cluster_.posted[static_cast<std::size_t>(rank())] = report; }
+  std::optional<comm::Surroundings> surroundings() const override {
+    if (workers_per_node() == 0) return {};
+    return surroundings_of(cluster_.platform, workers_per_node());
+  }
   comm::TrafficReport posted(int rank) const override { return cluster_.posted[static_cast<std::size_t>(rank)]; }
 
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15

@@ -14,6 +14,7 @@
 #include "comm/membership.hpp"
 #include "comm/traffic.hpp"
 #include "comm/window.hpp"
+#include "comm/wire.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::comm {
@@ -66,6 +67,9 @@ class SimulatedTime {
   /// that was sent after it. Costs no simulated time.
   virtual void post(const TrafficReport&) {}
   virtual TrafficReport posted(int /*rank*/) const { return {}; }
+
+  /// The platform's links; none if the workers do not fill its nodes in rank order.
+  virtual std::optional<Surroundings> surroundings() const { return {}; }
 
  protected:
   ~SimulatedTime() = default;

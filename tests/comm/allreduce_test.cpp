@@ -227,6 +227,10 @@ TEST_CASE("a mistake in an allreduce's parameters is told with an example", "[co
   refused("auto:10,6GBps", "like auto:10us,6GBps");
   refused("auto:-1us,6GBps", "like auto:10us,6GBps");
   refused("auto:1us,0GBps", "like auto:10us,6GBps");
+  refused("auto:1us,6GBps,2us", "3 values instead of 2, 4 or 5");
+  refused("auto:1us,6GBps,2us,0GBps", "nor the bandwidth zero");
+  refused("auto:1us,6GBps,2us,20GBps,0", "'0' is not a number of links");
+  refused("auto:1us,6GBps,2us,20GBps,4,4", "6 values");
 }
 
 TEST_CASE("an unknown allreduce is refused with the names that exist", "[comm]") {

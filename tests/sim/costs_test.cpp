@@ -8,6 +8,7 @@
 #include "comm/operation_programs.hpp"
 #include "comm/wrappers/addition_counter.hpp"
 #include "core/errors.hpp"
+#include "sim/network/surroundings.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -54,6 +55,11 @@ Measured measure(const std::string& algorithm, const Platform& platform, int wor
 comm::Surroundings alike(Link link) {
   const comm::Wire wire{link.latency_s, 0, link.bytes_per_s};
   return {wire, wire, 1};
+}
+
+Platform with_links(Platform platform, int links_per_node) {
+  platform.leaf.nics_per_node = links_per_node;
+  return platform;
 }
 
 /// Divides into equal stripes for n workers and for any smaller power of two.
@@ -122,22 +128,43 @@ TEST_CASE("closed forms: times hold for long arrays and odd numbers of workers t
   }
 }
 
-TEST_CASE("closed forms: where workers share their node's link, each step takes as long as the link needs", "[sim]") {
-  const int devices = GENERATE(2, 4, 8);
+TEST_CASE("closed forms: where workers share their node's links, each step takes as long as the links need", "[sim]") {
+  const int devices = GENERATE(2, 4, 8), links = GENERATE(1, 2, 8);
+  if (links > devices) return;
   const std::size_t floats = GENERATE(1000u, 1'000'000u);
   const Link inside{1e-6, 20e9}, between{9e-6, 4e9};
   const int workers = 8 * devices;
-  const comm::Surroundings where{
-      {inside.latency_s, 0, inside.bytes_per_s}, {between.latency_s, 0, between.bytes_per_s}, devices};
+  const Platform platform = with_links(platform_of(8, devices, inside, between), links);
+  const comm::Surroundings where = surroundings_of(platform, devices);
   for (const std::string algorithm : {"ring", "butterfly", "halving_doubling", "hierarchical", "hierarchical:tree+ring",
                                       "hierarchical:ring+halving_doubling", "hierarchical:tree+butterfly",
                                       "hierarchical:butterfly+ring", "sharded_parameter_server", "double_tree"}) {
-    CAPTURE(algorithm, devices, floats);
+    CAPTURE(algorithm, devices, links, floats);
     const double predicted =
         comm::cost_of(comm::Operation::allreduce, algorithm, workers, floats * sizeof(float), where).time_s;
-    const double time_s = measure(algorithm, platform_of(8, devices, inside, between), workers, floats).time_s;
+    const double time_s = measure(algorithm, platform, workers, floats).time_s;
     CHECK(time_s == Approx(predicted).epsilon(0.4));
   }
+}
+
+TEST_CASE("auto names what is faster with a platform's own links, and the parameters that choose it", "[sim]") {
+  const Platform platform = with_links(platform_of(8, 8, {3.4e-6, 240e9}, {2e-6, 25e9}), 8);
+  constexpr std::size_t floats = 25'000'000;
+  const auto explained = [&](const std::string& name) {
+    std::string text;
+    run(platform, 64, {.device = "meta"}, [&](comm::Worker& worker) {
+      if (worker.rank() == 0) text = comm::make_allreduce(name)->explain(worker.comm(), floats);
+    });
+    return text;
+  };
+  const std::string said = explained("auto");
+  CAPTURE(said);
+  REQUIRE(said.starts_with("ring for "));
+  const std::string parameters = said.substr(said.rfind("auto:"));
+  const std::string better = explained(parameters);
+  CHECK(said.find(better.substr(0, better.find(' '))) != std::string::npos);
+  CHECK(better.find("auto:") == std::string::npos);
+  CHECK(measure(parameters, platform, 64, floats).time_s < 0.5 * measure("auto", platform, 64, floats).time_s);
 }
 
 TEST_CASE("closed forms: what an inner algorithm leaves at each of its owners goes between the nodes", "[sim]") {
@@ -216,17 +243,18 @@ TEST_CASE("closed forms of the other operations: times hold for long arrays too,
   }
 }
 
-TEST_CASE("closed forms of the other operations: workers that share their node's link wait for it", "[sim]") {
-  const int devices = GENERATE(2, 4, 8);
+TEST_CASE("closed forms of the other operations: workers that share their node's links wait for them", "[sim]") {
+  const int devices = GENERATE(2, 4, 8), links = GENERATE(1, 2, 8);
+  if (links > devices) return;
   const std::size_t floats = GENERATE(1000u, 1'000'000u);
   const Link inside{1e-6, 20e9}, between{9e-6, 4e9};
-  const comm::Surroundings where{
-      {inside.latency_s, 0, inside.bytes_per_s}, {between.latency_s, 0, between.bytes_per_s}, devices};
+  const Platform platform = with_links(platform_of(8, devices, inside, between), links);
+  const comm::Surroundings where = surroundings_of(platform, devices);
   for (const comm::testing::Served& served : comm::testing::all_served()) {
-    CAPTURE(served.name(), devices, floats);
+    CAPTURE(served.name(), devices, links, floats);
     const double predicted =
         comm::cost_of(served.operation, served.algorithm, 8 * devices, floats * sizeof(float), where).time_s;
-    const double time_s = measure(served, platform_of(8, devices, inside, between), 8 * devices, floats).time_s;
+    const double time_s = measure(served, platform, 8 * devices, floats).time_s;
     CHECK(time_s == Approx(predicted).epsilon(0.4));
   }
 }

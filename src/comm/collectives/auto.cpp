@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/collectives/catalogue.hpp"
@@ -7,6 +12,7 @@
 #include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/limits.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::comm::collectives {
@@ -35,15 +41,28 @@ std::vector<std::string> candidates() {
           "hierarchical:tree+halving_doubling"};
 }
 
+/// The links that the choice assumes.
+struct Links {
+  Wire inside, between;
+  int per_node = 1;
+
+  Surroundings of(int workers_per_node) const { return {inside, between, workers_per_node, per_node}; }
+};
+
+std::string text_of(const Wire& wire) {
+  return core::format("{},{}", core::format_quantity(wire.overhead_s, core::Unit::time),
+                      core::format_quantity(wire.bytes_per_s, core::Unit::bandwidth));
+}
+
 /// Chooses, for every call, the algorithm whose closed form (collectives/cost.hpp) gives the shortest time for this length,
-/// number of workers and workers per node. The choice depends only on these and on two constants, so all workers choose
-/// alike, under MPI and in the simulator. The constants, a message's start-up (10 us) and the bandwidth of a link (6 GBps),
-/// are those of a GPU cluster of the FDR years; `auto:2us,11GBps` overrides them. They also apply inside a node, whose
-/// workers share one link to the other nodes. Additions take half the time of messages: without them two workers would
-/// exchange, and add, whole arrays.
+/// number of workers and workers per node. The choice depends only on these and on constants, so all workers choose alike,
+/// under MPI and in the simulator. The constants, a message's start-up (10 us) and the bandwidth of a link (6 GBps), are
+/// those of a GPU cluster of the FDR years; `auto:2us,11GBps` overrides them. They also apply inside a node, whose workers
+/// share one link to the other nodes; `auto:2us,25GBps,3us,240GBps,4` gives the links inside a node, and the number of links
+/// between nodes. Additions take half the time of messages: without them two workers would exchange, and add, whole arrays.
 class AutoAllreduce : public Allreduce {
  public:
-  AutoAllreduce(double alpha_s, double bytes_per_s) : wire_{0, alpha_s, bytes_per_s}, names_(candidates()) {
+  explicit AutoAllreduce(const Links& links) : links_(links), names_(candidates()) {
     for (const std::string& name : names_) algorithms_.push_back(make_allreduce(name));
   }
 
@@ -51,15 +70,15 @@ class AutoAllreduce : public Allreduce {
     return chosen(comm, length).owned(comm, length);
   }
   std::string explain(const Communicator& comm, std::size_t length) const override {
-    const Choice choice = choose(comm, length);
+    const Choice choice = choose(comm, length, links_);
     const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
     const std::string last =
         choice.next == choice.best ? "" : core::format(", {} would take {}", names_[choice.next], time(choice.next_s));
-    return core::format("{} for {} among {} workers, {} per node: {} by its closed form{} (start-up {}, {})",
-                        names_[choice.best],
-                        core::format_quantity(static_cast<double>(length * sizeof(float)), core::Unit::bytes), comm.size(),
-                        comm.workers_per_node(), time(choice.best_s), last, time(wire_.overhead_s),
-                        core::format_quantity(wire_.bytes_per_s, core::Unit::bandwidth));
+    return core::format(
+        "{} for {} among {} workers, {} per node: {} by its closed form{} (start-up {}, {}){}", names_[choice.best],
+        core::format_quantity(static_cast<double>(length * sizeof(float)), core::Unit::bytes), comm.size(),
+        comm.workers_per_node(), time(choice.best_s), last, time(links_.between.overhead_s),
+        core::format_quantity(links_.between.bytes_per_s, core::Unit::bandwidth), advice(comm, length, choice));
   }
 
  private:
@@ -75,14 +94,29 @@ class AutoAllreduce : public Allreduce {
     double best_s = 0, next_s = 0;
   };
 
-  Choice choose(const Communicator& comm, std::size_t length) const {
-    const Surroundings where{wire_, wire_, comm.workers_per_node()};
+  /// What the platform's own links would choose, as the rest of a sentence; nothing if they choose alike, or are unknown.
+  std::string advice(const Communicator& comm, std::size_t length, const Choice& choice) const {
+    const SimulatedTime* const simulation = comm.simulated_time();
+    const auto found = simulation == nullptr ? std::nullopt : simulation->surroundings();
+    if (!found) return {};
+    // A start-up counts as processor time, and so does the latency that each step waits for.
+    const auto started = [](Wire wire) { return Wire{0, wire.latency_s + wire.overhead_s, wire.bytes_per_s}; };
+    const Links links{started(found->inside), started(found->between), found->links_per_node};
+    const Choice better = choose(comm, length, links);
+    if (better.best == choice.best) return {};
+    return core::format("; with the links of this platform {} takes {}: auto:{},{},{}", names_[better.best],
+                        core::format_quantity(better.best_s, core::Unit::time), text_of(links.between),
+                        text_of(links.inside), links.per_node);
+  }
+
+  Choice choose(const Communicator& comm, std::size_t length, const Links& links) const {
+    const Surroundings where = links.of(comm.workers_per_node());
+    const double added_per_s = additions_to_bandwidth * std::max(links.inside.bytes_per_s, links.between.bytes_per_s);
     Choice choice;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const Cost cost =
           cost_of(Operation::allreduce, names_[i], comm.size(), static_cast<double>(length * sizeof(float)), where);
-      const double time_s =
-          cost.time_s + static_cast<double>(cost.busiest_additions) / (additions_to_bandwidth * wire_.bytes_per_s);
+      const double time_s = cost.time_s + static_cast<double>(cost.busiest_additions) / added_per_s;
       if (i == 0 || time_s < choice.best_s) {
         choice.next = choice.best, choice.next_s = choice.best_s;
         choice.best = i, choice.best_s = time_s;
@@ -94,26 +128,50 @@ class AutoAllreduce : public Allreduce {
   }
 
   const Allreduce& chosen(const Communicator& comm, std::size_t length) const {
-    return *algorithms_[choose(comm, length).best];
+    return *algorithms_[choose(comm, length, links_).best];
   }
 
-  Wire wire_;
+  Links links_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<Allreduce>> algorithms_;
 };
 
+/// ALPHA,BANDWIDTH of the links between nodes, then, if given, the same of those inside, and how many links a node has.
+Links parse_links(std::string_view parameters) {
+  std::vector<std::string_view> values;
+  for (auto rest = std::optional(parameters); rest;) {
+    const std::size_t comma = rest->find(',');
+    values.push_back(rest->substr(0, comma));
+    rest = comma == std::string_view::npos ? std::nullopt : std::optional(rest->substr(comma + 1));
+  }
+  if (values.size() != 2 && values.size() != 4 && values.size() != 5)
+    throw core::ConfigError(core::format("{} values instead of 2, 4 or 5", values.size()));
+  const auto wire = [&](std::size_t at) {
+    const Wire found{0, core::parse_quantity(values[at], core::Unit::time),
+                     core::parse_quantity(values[at + 1], core::Unit::bandwidth)};
+    if (!(found.overhead_s >= 0) || !(found.bytes_per_s > 0))
+      throw core::ConfigError("neither may be negative, nor the bandwidth zero");
+    return found;
+  };
+  Links links{wire(0), wire(0)};
+  if (values.size() > 2) links.inside = wire(2);
+  if (values.size() > 4) {
+    const auto count = core::number_of<int>(values[4]);
+    if (!count || *count < 1) throw core::ConfigError(core::format("'{}' is not a number of links", values[4]));
+    links.per_node = *count;
+  }
+  return links;
+}
+
 std::unique_ptr<Allreduce> make_auto(std::string_view parameters) {
-  if (parameters.empty()) return std::make_unique<AutoAllreduce>(default_alpha_s, default_bytes_per_s);
-  const auto comma = parameters.find(',');
+  constexpr Wire usual{0, default_alpha_s, default_bytes_per_s};
+  if (parameters.empty()) return std::make_unique<AutoAllreduce>(Links{usual, usual});
   try {
-    if (comma == std::string_view::npos) throw core::ConfigError("two values are needed");
-    const double alpha_s = core::parse_quantity(parameters.substr(0, comma), core::Unit::time);
-    const double bytes_per_s = core::parse_quantity(parameters.substr(comma + 1), core::Unit::bandwidth);
-    if (!(alpha_s >= 0) || !(bytes_per_s > 0)) throw core::ConfigError("neither may be negative, nor the bandwidth zero");
-    return std::make_unique<AutoAllreduce>(alpha_s, bytes_per_s);
+    return std::make_unique<AutoAllreduce>(parse_links(parameters));
   } catch (const core::ConfigError& error) {
     throw core::ConfigError(
-        core::format("'auto:{}': give a message's start-up time and a link's bandwidth, like auto:10us,6GBps ({})",
+        core::format("'auto:{}': give a message's start-up time and a link's bandwidth, like auto:10us,6GBps, then perhaps "
+                     "those inside a node and a node's number of links, like auto:2us,25GBps,3us,240GBps,4 ({})",
                      parameters, error.what()));
   }
 }

@@ -184,7 +184,7 @@ Cost bruck_all_to_all_cost(const CostModel& model) {
   for (int bit = 1; bit < model.workers; bit *= 2) {
     int blocks = 0;
     for (int distance = bit; distance < model.workers; ++distance) blocks += (distance & bit) != 0 ? 1 : 0;
-    cost.time_s += model.exchange_s(bit, blocks * model.bytes / model.workers);
+    cost.time_s += model.shift_s(bit, blocks * model.bytes / model.workers);
     sent += blocks * model.bytes / model.workers;
   }
   cost.busiest_bytes = whole(sent);
@@ -200,7 +200,7 @@ Cost bruck_cost(Operation operation, const CostModel& model) {
   for (int distance = 1; distance < model.workers; distance *= 2) {
     const int parts = std::min(distance, model.workers - distance);
     cost.messages += count(model.workers) + count(parts - 1);
-    cost.time_s += model.exchange_s(distance, parts * part);
+    cost.time_s += model.shift_s(distance, parts * part);
   }
   return cost;
 }

@@ -5,24 +5,9 @@
 #include <string_view>
 
 #include "comm/operations.hpp"
+#include "comm/wire.hpp"
 
 namespace paragrad::comm {
-
-/// One kind of connection between two workers. A message of b bytes takes latency + overhead + b / bandwidth. The overhead
-/// is processor time at both ends: in a sequence of messages from one worker, each after the first takes the larger of
-/// overhead and b / bandwidth.
-struct Wire {
-  double latency_s = 0;
-  double overhead_s = 0;
-  double bytes_per_s = 0;
-};
-
-/// Where the workers run: workers_per_node of them share a node and its single link to the other nodes.
-struct Surroundings {
-  Wire inside;
-  Wire between;
-  int workers_per_node = 1;
-};
 
 /// What an operation costs.
 struct Cost {
@@ -40,8 +25,8 @@ struct Cost {
 /// The closed form of an algorithm, which its file states; src/comm/collectives/README.md shows all. Steps and messages are
 /// exact; bytes are exact if `bytes` divides into equal parts of float32. The time is exact up to rounding if no message is
 /// longer than a segment (256 kB) and no link is shared (workers_per_node = 1). Longer arrays are cut into pipelined
-/// segments, so the ring, for instance, saves up to half its latencies. If workers share the node's link, each step takes as
-/// long as the link needs for all of them.
+/// segments, so the ring, for instance, saves up to half its latencies. If workers share the node's links, each step takes
+/// as long as the links need for all of them.
 ///
 /// algorithm  a name of the catalogue, hierarchical with its parameters. Throws ConfigError if it does not serve the
 ///            operation or has no closed form: native and nccl, whose algorithms are unknown, and auto, which picks another.

@@ -18,13 +18,21 @@ int CostModel::workers_here() const { return std::min(where.workers_per_node, wo
 
 const Wire& CostModel::slowest_wire() const { return workers > where.workers_per_node ? where.between : wire(1); }
 
+double CostModel::turns(int flows) const { return static_cast<double>(flows) / std::min(flows, where.links_per_node); }
+
 double CostModel::exchange_s(int distance, double length) const {
   const int flows = distance < where.workers_per_node ? 1 : std::min(where.workers_per_node, workers - distance);
-  return message_s(wire(distance), flows * length);
+  return message_s(wire(distance), turns(flows) * length);
+}
+
+double CostModel::shift_s(int distance, double length) const {
+  const double inside_s = message_s(wire(distance), length);
+  if (workers == workers_here()) return inside_s;
+  return std::max(inside_s, message_s(where.between, turns(std::min(distance, workers_here())) * length));
 }
 
 double CostModel::between_nodes_s(double part) const {
-  return workers_here() * (workers - workers_here()) * part / where.between.bytes_per_s;
+  return turns(workers_here()) * (workers - workers_here()) * part / where.between.bytes_per_s;
 }
 
 Cost CostModel::folded() const {
@@ -36,7 +44,8 @@ Cost CostModel::folded() const {
 double burst_s(const Wire& link, int messages, double bytes, double in_flight) {
   if (messages == 0) return 0;
   const double one = each_s(link, bytes), next = std::max(link.overhead_s, bytes / link.bytes_per_s);
-  return link.latency_s + one + (messages - 1) * std::max(next, (link.latency_s + one) / in_flight);
+  const double each = messages > in_flight ? std::max(next, (link.latency_s + one) / in_flight) : next;
+  return link.latency_s + one + (messages - 1) * each;
 }
 
 double windowed_burst_s(const Wire& link, int messages, double bytes) {

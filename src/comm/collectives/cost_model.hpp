@@ -21,7 +21,13 @@ struct CostModel {
   const Wire& slowest_wire() const;
   int workers_here() const;  ///< that share a node
 
-  /// Time if all workers exchange with those `distance` away.
+  /// How often a node's links carry `length` bytes one after the other, if `flows` of its workers send that to other nodes.
+  double turns(int flows) const;
+
+  /// Time if every worker sends to the one `distance` after it: the last ones of a node send to the next node.
+  double shift_s(int distance, double length) const;
+
+  /// Time if all workers exchange with those `distance` away, in pairs that do not leave a node for distances within it.
   double exchange_s(int distance, double length) const;
 
   /// Time if every worker of a node sends a part to every worker of the other nodes.

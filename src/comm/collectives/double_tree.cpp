@@ -75,6 +75,7 @@ class DoubleTreeAllreduce : public Allreduce {
 
 Cost double_tree_cost(Operation, const CostModel& model) {
   const int depth = log2_ceil(model.workers), per_node = model.where.workers_per_node;
+  const bool one_link = per_node > 1 && model.where.links_per_node == 1;
   const double half = model.bytes / 2;
   const auto floats = static_cast<std::size_t>(std::ceil(half / sizeof(float)));
   const double segment = std::min(half, static_cast<double>(sizeof(float) * double_tree_segment(floats, model.workers)));
@@ -84,7 +85,7 @@ Cost double_tree_cost(Operation, const CostModel& model) {
   for (int level = 0; level < depth; ++level) {
     const Wire& link = model.wire(1 << level);
     // Two inner workers of a node may communicate with other nodes, one of them with both its children.
-    const int shared = per_node > 1 && 1 << level >= per_node ? 3 : 2;
+    const int shared = one_link && 1 << level >= per_node ? 3 : 2;
     fill_s += link.latency_s + (level + 1 < depth ? shared : 1) * each_s(link, segment);
     turn_s = std::max(turn_s, (depth > 1 ? shared : 1) * each_s(link, segment));
   }

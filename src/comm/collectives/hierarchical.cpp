@@ -103,7 +103,7 @@ class HierarchicalAllreduce : public Allreduce {
 };
 
 /// The inner algorithm in every group; then the outer one, which each owner of a part of the group's sum runs with those in
-/// the other groups at the same time as the others, over the node's single link.
+/// the other groups at the same time as the others, over the node's links.
 Cost hierarchical_cost(Operation operation, const CostModel& model) {
   const Hierarchy chosen = parse_hierarchy(model.parameters);
   const Surroundings& where = model.where;
@@ -111,7 +111,7 @@ Cost hierarchical_cost(Operation operation, const CostModel& model) {
   const int groups_of_node = std::max(1, model.workers_here() / group);
   const Cost inside = cost_of(operation, chosen.inner, group, model.bytes, {where.inside, where.inside, 1});
   Surroundings across{where.inside, where.between, 1};
-  across.between.bytes_per_s /= inside.owners * groups_of_node;
+  across.between.bytes_per_s /= model.turns(inside.owners * groups_of_node);
   const Cost between = cost_of(operation, chosen.outer, groups, model.bytes / inside.parts, across);
   return {inside.steps + between.steps, count(groups) * inside.messages + count(inside.owners) * between.messages,
           inside.busiest_bytes + between.busiest_bytes, inside.time_s + between.time_s,

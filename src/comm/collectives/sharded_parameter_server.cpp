@@ -82,10 +82,12 @@ Cost sharded_parameter_server_cost(Operation, const CostModel& model) {
   const double stripe = model.bytes / model.workers;
   const int others = model.workers - 1;
   const double alone_s = windowed_burst_s(model.slowest_wire(), others, stripe);
+  const double shared_s =
+      model.workers == model.workers_here() ? 0 : model.where.between.latency_s + model.between_nodes_s(stripe);
   return {2,
           2 * count(model.workers) * count(others),
           whole(2 * others * stripe),
-          2 * std::max(alone_s, model.between_nodes_s(stripe)),
+          2 * std::max(alone_s, shared_s),
           whole(others * stripe),
           model.workers,
           model.workers};

@@ -1,0 +1,22 @@
+#pragma once
+
+namespace paragrad::comm {
+
+/// One kind of connection between two workers. A message of b bytes takes latency + overhead + b / bandwidth. The overhead
+/// is processor time at both ends: in a sequence of messages from one worker, each after the first takes the larger of
+/// overhead and b / bandwidth.
+struct Wire {
+  double latency_s = 0;
+  double overhead_s = 0;
+  double bytes_per_s = 0;
+};
+
+/// Where the workers run: workers_per_node of them share a node and its links to the other nodes.
+struct Surroundings {
+  Wire inside;
+  Wire between;  ///< of one link
+  int workers_per_node = 1;
+  int links_per_node = 1;  ///< to the other nodes; each worker uses one of them, so more than workers_per_node do not help
+};
+
+}  // namespace paragrad::comm
