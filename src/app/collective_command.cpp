@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/catalogue_options.hpp"
 #include "app/collective_trial.hpp"
@@ -22,6 +26,8 @@
 #include "core/json.hpp"
 #include "core/memory.hpp"
 #include "core/units.hpp"
+#include "sim/network/surroundings.hpp"
+#include "sim/platform.hpp"
 #include "sim/simulation.hpp"
 
 namespace paragrad::app {
@@ -67,7 +73,12 @@ struct Measurement {
   std::uint64_t busiest_additions = 0;  // bytes added by the worker that adds most
   std::optional<double> closed_form_s;
   std::string explanation;
+  std::string difference;  // why the closed form is far off, if it is
 
+  /// Within a quarter of the closed form, or without one.
+  bool is_near_closed_form() const {
+    return !closed_form_s || std::abs(least_s() - *closed_form_s) <= 0.25 * *closed_form_s;
+  }
   double least_s() const { return *std::min_element(times_s.begin(), times_s.end()); }
   double median_s() const {
     std::vector<double> sorted = times_s;
@@ -133,16 +144,37 @@ std::optional<double> closed_form_s(const CollectiveArguments& arguments, const 
   const int workers_per_node =
       arguments.workers_per_node > 0 ? arguments.workers_per_node : platform.workers_per_node(workers);
   if (workers_per_node == 0 || !comm::has_closed_form(arguments.collective)) return std::nullopt;
-  const double overhead_s = platform.message.send_overhead_s + platform.message.receive_overhead_s;
-  const auto wire = [&](const sim::Link& link) { return comm::Wire{link.latency_s, overhead_s, link.bytes_per_s}; };
-  const sim::Link& inside = platform.sockets_per_node > 1 ? platform.node : platform.peer;
-  const comm::Surroundings where{wire(inside), wire(platform.leaf), workers_per_node};
-  return comm::cost_of(arguments.parsed_operation(), arguments.collective, workers, static_cast<double>(bytes), where)
+  return comm::cost_of(arguments.parsed_operation(), arguments.collective, workers, static_cast<double>(bytes),
+                       sim::surroundings_of(platform, workers_per_node))
       .time_s;
 }
 
+/// The platform with devices that add without taking time.
+sim::Platform with_free_additions(sim::Platform platform) {
+  constexpr double unlimited = 1e30;
+  platform.device = {};
+  platform.device.flops_per_s = platform.device.bytes_per_s = unlimited;
+  platform.host.reduces = false;
+  return platform;
+}
+
+/// Why the simulated time is not that of the closed form, as a sentence. messages_s: simulated without additions.
+std::string why_not(const Measurement& m, double messages_s) {
+  const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
+  const double additions_s = m.least_s() - messages_s, delay_s = messages_s - *m.closed_form_s;
+  std::vector<std::string> causes;
+  if (additions_s > 0.05 * *m.closed_form_s)
+    causes.push_back(core::format("the additions, a kernel for each segment of 256 kB ({})", time(additions_s)));
+  if (delay_s > 0.05 * *m.closed_form_s)
+    causes.push_back(core::format("latencies of segments and links that several messages share ({})", time(delay_s)));
+  if (delay_s < -0.05 * *m.closed_form_s)
+    causes.push_back(core::format("that segments are passed on while others arrive (-{})", time(-delay_s)));
+  return core::format("the closed form leaves out {}", core::join(causes, ", and "));
+}
+
 /// In the simulator: from the last worker's start to the last worker's end.
-Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
+Measurement emulate_once(const CollectiveArguments& arguments, const sim::Platform& platform, int workers,
+                         std::size_t floats) {
   if (const auto device = backend::make_device(arguments.device); device->computes() && device->is_host())
     core::require_memory(static_cast<double>(floats) * sizeof(float) * workers *
                              (arguments.parsed_operation() == comm::Operation::all_to_all ? 2 : 1),
@@ -157,7 +189,6 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
   });
   Measurement result{arguments.parsed_operation(), workers, floats * sizeof(float)};
   result.explanation = shares[0].explanation;
-  result.closed_form_s = closed_form_s(arguments, platform, workers, result.bytes);
   for (std::size_t i = 0; i < shares[0].end_s.size(); ++i) {
     double begin_s = 0, end_s = 0;
     for (const Share& share : shares) {
@@ -167,6 +198,14 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
     result.times_s.push_back(end_s - begin_s);
   }
   for (const Share& share : shares) count(result, share.traffic.messages, share.traffic.sent_bytes, share.added_bytes);
+  return result;
+}
+
+Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
+  Measurement result = emulate_once(arguments, platform, workers, floats);
+  result.closed_form_s = closed_form_s(arguments, platform, workers, result.bytes);
+  if (!result.is_near_closed_form())
+    result.difference = why_not(result, emulate_once(arguments, with_free_additions(platform), workers, floats).least_s());
   return result;
 }
 
@@ -204,7 +243,8 @@ core::Json record_of(const Measurement& m) {
           {"busiest_additions", m.busiest_additions},
           {"closed_form_s", m.closed_form_s ? core::Json(*m.closed_form_s) : core::Json(nullptr)},
           {"closed_form_ratio", m.closed_form_s ? core::Json(m.least_s() / *m.closed_form_s) : core::Json(nullptr)},
-          {"explanation", m.explanation}};
+          {"explanation", m.explanation},
+          {"difference", m.difference}};
 }
 
 core::Json manifest_of(const CollectiveArguments& arguments, const std::string& world) {
@@ -239,6 +279,7 @@ class Output {
                m.messages, say(static_cast<double>(m.busiest_bytes), Unit::bytes), m.busiest_messages,
                m.busiest_messages == 1 ? "message" : "messages");
     if (!m.explanation.empty()) fmt::print("  {}\n", m.explanation);
+    if (!m.difference.empty()) fmt::print("  {}\n", m.difference);
     std::fflush(stdout);
     folder_.add(record_of(m));
   }

@@ -2,6 +2,7 @@
 """paragrad collective: the table, the run folder and what the user gets wrong."""
 
 import json
+import re
 import tomllib
 import unittest
 from pathlib import Path
@@ -10,6 +11,25 @@ from paragrad_cli import PLATFORM, FolderTest, run
 
 
 ENTRIES = json.loads(run("help", "collective", "--format", "json").stdout)[0]["entries"]
+PLATFORM_OF_TODAY = """
+[cluster]
+nodes = 1
+devices_per_node = 8
+[device]
+peak = "19.5TFLOPs"
+memory_bandwidth = "1555GBps"
+gemm_efficiency = 0.8
+memory_efficiency = 0.8
+launch = "5us"
+[peer]
+latency = "3.4us"
+bandwidth = "240GBps"
+[leaf]
+latency = "3us"
+bandwidth = "25GBps"
+[message]
+eager = "64kB"
+"""
 OTHERS = [(operation, e["name"]) for e in ENTRIES for operation in e["serves"] if operation != "allreduce"]
 
 
@@ -32,11 +52,29 @@ class Collective(FolderTest):
     def test_several_sizes_and_worlds_give_one_line_each(self):
         out = self.folder / "many"
         printed = self.emulate("--workers", "2,3", "--bytes", "1kB,1MB", "--out", out)
-        self.assertEqual(len(printed.stdout.splitlines()), 5)
+        self.assertEqual(len(re.findall("^ring ", printed.stdout, re.MULTILINE)), 4)
         self.assertEqual([(m["workers"], m["bytes"]) for m in self.result(out)["measurements"]],
                          [(2, 1000), (2, 10**6), (3, 1000), (3, 10**6)])
         again = run("collective", "--config", out / "config.toml", "--out", self.folder / "again")
         self.assertEqual(again.stdout, printed.stdout)
+
+    def test_a_time_far_from_the_closed_form_is_explained_in_a_sentence(self):
+        fast = self.folder / "fast.toml"
+        fast.write_text(PLATFORM_OF_TODAY)
+        explained = set()
+        for operation, algorithm in [("allreduce", "ring"), ("allreduce", "halving_doubling"), *OTHERS]:
+            out = self.folder / f"{operation}-{algorithm}"
+            printed = run("collective", "--operation", operation, "--collective", algorithm, "--workers", "8", "--platform", fast,
+                          "--bytes", "256kB,268435456B", "--out", out)
+            self.assertEqual(printed.returncode, 0, printed.stderr)
+            for one in self.result(out)["measurements"]:
+                with self.subTest(operation=operation, algorithm=algorithm, bytes=one["bytes"]):
+                    far = one["closed_form_s"] is not None and abs(one["closed_form_ratio"] - 1) > 0.25
+                    self.assertEqual(bool(one["difference"]), far, one)
+                    if far:
+                        self.assertIn(one["difference"], printed.stdout)
+                        explained.add(one["difference"].split(" (")[0])
+        self.assertIn("the closed form leaves out the additions, a kernel for each segment of 256 kB", explained)
 
     def test_both_worlds_send_the_same_messages(self):
         for workers in (2, 3):
