@@ -114,9 +114,10 @@ void RemoteMessages::close(double stall_s) {
   Envelope farewell;
   farewell.to = nobody;
   for (int process = 0; process < processes_.size(); ++process) post(process, farewell, {});
-  comm::Backoff backoff(comm::Patience::of_sharers());
+  comm::Competition competition;
+  comm::Backoff backoff(competition, comm::Patience::of_sharers());
   while (farewells_ < processes_.size() || !transfers_.empty()) {
-    if (poll()) backoff = comm::Backoff(comm::Patience::of_sharers());
+    if (poll()) backoff = comm::Backoff(competition, comm::Patience::of_sharers());
     if (backoff.waited_s() > stall_s)
       throw comm::Failure(core::format("process {} has waited {:g} s for the others to end", processes_.rank(), stall_s));
     backoff.pause();

@@ -72,7 +72,7 @@ void Scheduler::wait_for_something() {
 void Scheduler::poll_for_something() {
   // While all threads are busy, what a message would let begin has to wait for them anyway.
   constexpr double look_s = 50e-6, look_when_busy_s = 1e-3;
-  const comm::Backoff backoff(comm::Patience::of_sharers());
+  comm::Backoff backoff(competition_, comm::Patience::of_sharers());
   while (ready_.empty()) {
     if (computing_.empty()) {
       if (backoff.waited_s() > stall_s_)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/mpi/backoff.hpp"
 #include "fibers/fiber.hpp"
 #include "fibers/host_pool.hpp"
 
@@ -98,6 +99,7 @@ class Scheduler {
   std::vector<fibers::HostPool::Finished> finished_;
   std::function<void()> poll_;
   double stall_s_ = 0;
+  comm::Competition competition_;  // for this thread's core
   Fiber* current_ = nullptr;
   std::size_t live_ = 0;
   std::uint64_t tasks_ = 0;

@@ -47,7 +47,8 @@ void DeviceSum::or_disconnect(const Call& call) {
 // There is no MPI message to wait for, and no single peer to check.
 void DeviceSum::wait() const {
   constexpr double look_every_s = 0.1;
-  const Backoff backoff;
+  Competition competition;
+  Backoff backoff(competition);
   double look_at_s = look_every_s;
   while (!library_->is_done()) {
     const auto give_up = [&](const std::string& why) {

@@ -96,6 +96,7 @@ struct MpiCommunicator::State {
   int size = 1;
   double stall_s = 0;
   Patience patience;
+  Competition competition;  // for the cores, in the waits of this communicator's thread
   int cores = 1;
   int exceptions_at_start = std::uncaught_exceptions();
   Clock::time_point start;
@@ -160,17 +161,18 @@ struct MpiCommunicator::State {
 
   /// Polls until the transfer has ended or the limit has passed. In MPICH each poll makes progress on all transfers of the
   /// process.
-  bool finish(Transfer& transfer, double limit_s, MPI_Status& status) const {
+  bool finish(Transfer& transfer, double limit_s, MPI_Status& status) {
     int done = 0;
     const auto poll = [&] {
       const int code = MPI_Test(&transfer.handle, &done, &status);
       if (code != MPI_SUCCESS) throw_failed(transfer, code);
     };
     const bool has_limit = limit_s < stall_s;
-    for (int i = 0; i < patience.polls && !done && !has_limit; ++i) poll();
+    const int polls = has_limit ? 0 : competition.left_of(patience).polls;
+    for (int i = 0; i < polls && !done; ++i) poll();
     if (done) return true;
     constexpr double look_every_s = 0.1;
-    const Backoff backoff(patience);
+    Backoff backoff(competition, patience);
     double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
       if (cancellation->requested())
@@ -309,7 +311,7 @@ std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_
 
 void MpiCommunicator::end_left_out() {
   constexpr double grace_s = 2;
-  const Backoff backoff;
+  Backoff backoff(state_->competition);
   while (state_->peers->somebody_lives_on() && backoff.waited_s() < grace_s) backoff.pause();
   state_->peers->kill_left_out();
 }

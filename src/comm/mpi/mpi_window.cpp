@@ -154,7 +154,8 @@ void MpiWindow::make_progress() const {
 
 /// Polls by adding zero to the counter, which reads it atomically.
 std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) {
-  const Backoff backoff(context_.patience);
+  const int spins = competition_.left_of(context_.patience).polls;
+  Backoff backoff(competition_, context_.patience);
   for (int polls = 0;; ++polls) {
     const std::uint64_t value = fetch_add(context_.rank, counter, 0);
     if (value >= at_least) return value;
@@ -167,7 +168,7 @@ std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, s
     if (waited_s > context_.stall_s)
       throw Failure(core::format("worker {} has waited {:.0f} s for counter {} of its window to become {}", context_.rank,
                                  waited_s, counter, at_least));
-    if (polls > context_.patience.polls) backoff.pause();
+    if (polls > spins) backoff.pause();
   }
 }
 

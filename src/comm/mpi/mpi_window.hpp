@@ -53,6 +53,7 @@ class MpiWindow : public Window {
   void check_range(int target, std::size_t at, std::size_t floats) const;
 
   Context context_;
+  Competition competition_;  // for the core, as waits for counters have shown
   int exceptions_at_start_;
   MPI_Win float_window_ = MPI_WIN_NULL;
   MPI_Win counter_window_ = MPI_WIN_NULL;
