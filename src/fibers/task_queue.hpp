@@ -23,23 +23,25 @@ class TaskQueue {
   /// purpose: of the deadlock report. spawn: creates a fiber of this worker. untold: the first error that no join() has
   /// rethrown yet, of all task fibers.
   TaskQueue(Scheduler& scheduler, Wait purpose, std::function<void(Task)> spawn, std::exception_ptr& untold)
-      : purpose_(purpose), spawn_(std::move(spawn)), state_(std::make_shared<State>(scheduler, untold)) {}
+      : scheduler_(scheduler), purpose_(purpose), spawn_(std::move(spawn)), untold_(untold) {}
 
   void launch(Task task) {
-    state_->scheduler.settle();
+    scheduler_.settle();
+    const bool begins = !state_;
+    if (begins) state_ = std::make_shared<State>(scheduler_, untold_);
     state_->tasks.push_back(std::move(task));
-    if (!std::exchange(state_->begun, true))
+    if (begins)
       spawn_([state = state_] { state->work(); });
     else
       state_->wake(state_->idle);
   }
 
   void join() {
-    if (!state_->begun) return;
-    state_->scheduler.settle();
+    if (!state_) return;
+    scheduler_.settle();
     while (state_->busy || !state_->tasks.empty()) {
-      state_->joining = &state_->scheduler.current();
-      state_->scheduler.block(purpose_);
+      state_->joining = &scheduler_.current();
+      scheduler_.block(purpose_);
     }
     if (const std::exception_ptr error = std::exchange(state_->error, nullptr)) {
       if (state_->untold == error) state_->untold = nullptr;
@@ -47,22 +49,22 @@ class TaskQueue {
     }
   }
 
-  bool busy() const { return state_->busy; }
+  bool busy() const { return state_ && state_->busy; }
 
   /// Whether join() would wait or throw.
-  bool occupied() const { return state_->busy || !state_->tasks.empty() || state_->error != nullptr; }
+  bool occupied() const { return state_ && (state_->busy || !state_->tasks.empty() || state_->error != nullptr); }
 
   /// Lets the others catch up; then drops the tasks that have not begun.
   void abandon() noexcept {
-    if (!state_->begun) return;
-    state_->scheduler.settle_unwinding();  // until then tasks continue, and their memory must exist
+    if (!state_) return;
+    scheduler_.settle_unwinding();  // until then tasks continue, and their memory must exist
     state_->tasks.clear();
   }
 
   /// Joins and ends the fiber; call before the worker's own fiber ends.
   void finish() {
     join();
-    if (!state_->begun) return;
+    if (!state_) return;
     state_->closing = true;
     state_->wake(state_->idle);
   }
@@ -77,7 +79,6 @@ class TaskQueue {
     Scheduler& scheduler;
     std::exception_ptr& untold;
     std::deque<Task> tasks;
-    bool begun = false;
     bool busy = false;
     bool closing = false;
     std::exception_ptr error;
@@ -115,9 +116,11 @@ class TaskQueue {
     }
   };
 
+  Scheduler& scheduler_;
   Wait purpose_;
   std::function<void(Task)> spawn_;
-  std::shared_ptr<State> state_;
+  std::exception_ptr& untold_;
+  std::shared_ptr<State> state_;  // from the first launch on: most of many emulated workers never launch
 };
 
 }  // namespace paragrad::fibers

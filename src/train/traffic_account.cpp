@@ -63,13 +63,18 @@ void TrafficAccount::post() {
 }
 
 TrafficAccount::Summary TrafficAccount::summarise(const std::function<bool(std::span<double>)>& sum) {
+  comm::SimulatedTime* const simulation = worker_.comm().simulated_time();
+  const bool records = worker_.rank() == 0;
+  if (simulation != nullptr && !records) {
+    report_.recent = {};
+    return {};
+  }
   std::vector<double> numbers;
   const auto put_worker = [&](int rank, const comm::TrafficReport& report) {
     const auto mine = std::span(numbers).subspan(static_cast<std::size_t>(rank) * numbers_per_worker, numbers_per_worker);
     put(report.recent, mine.first(4));
     put(report.total, mine.last(4));
   };
-  comm::SimulatedTime* const simulation = worker_.comm().simulated_time();
   do {
     const int workers = worker_.size();
     numbers.assign(numbers_per_worker * static_cast<std::size_t>(workers), 0);
@@ -79,6 +84,7 @@ TrafficAccount::Summary TrafficAccount::summarise(const std::function<bool(std::
       for (int rank = 0; rank < workers; ++rank) put_worker(rank, simulation->posted(rank));
   } while (simulation == nullptr && !sum(numbers));
   report_.recent = {};
+  if (!records) return {};
   return {summary_of(numbers, 0), summary_of(numbers, numbers_per_worker / 2)};
 }
 

@@ -50,6 +50,7 @@ class TrafficAccount {
     TrafficSummary recent;  ///< since the last summary
     TrafficSummary total;
   };
+  /// On worker 0, which records it; the others get an empty summary, so that emulating N workers does not cost N * N.
   /// sum: adds values of all workers up; false: a worker was lost meanwhile, try again. Called outside a simulator only.
   Summary summarise(const std::function<bool(std::span<double>)>& sum);
 

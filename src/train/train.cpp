@@ -1,5 +1,8 @@
 #include "train/train.hpp"
 
+#include <memory>
+#include <vector>
+
 #include "comm/allreduce.hpp"
 #include "comm/wrappers/group_worker.hpp"
 #include "core/errors.hpp"
@@ -46,15 +49,12 @@ void remove_state(const std::string& state_folder) { StateStore::remove(state_fo
 
 namespace {
 
-Result train_network(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output,
-                     std::span<const float> initial) {
+// Each emulated worker has a stack of its own, whose deepest call decides how much memory it takes. So what only some
+// trainings need is kept in functions of its own, out of the frames of the others.
+[[gnu::noinline]] Result train_parts(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input,
+                                     const Output& output, std::span<const float> initial) {
   const TrainingData& source = input.source;
   const int holders = options.tensor_parallel;
-  if (options.sync_batch_norm && worker.size() > 1)
-    return train(worker, options, input, synchronised_learners(worker, *source.network, options), output, initial);
-  if (holders == 1)
-    return train(worker, options, input, network_learners(source.network, options, source.most_rows_per_sample()), output,
-                 initial);
   comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
   comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
   Trainer trainer(others, worker, options, input,
@@ -63,10 +63,18 @@ Result train_network(comm::Worker& worker, const TrainingOptions& options, const
   return trainer.run();
 }
 
-}  // namespace
+Result train_network(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output,
+                     std::span<const float> initial) {
+  const TrainingData& source = input.source;
+  if (options.tensor_parallel > 1) return train_parts(worker, options, input, output, initial);
+  if (options.sync_batch_norm && worker.size() > 1)
+    return train(worker, options, input, synchronised_learners(worker, *source.network, options), output, initial);
+  return train(worker, options, input, network_learners(source.network, options, source.most_rows_per_sample()), output,
+               initial);
+}
 
-Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output) {
-  if (options.pretraining.epochs == 0) return train_network(worker, options, input, output, {});
+[[gnu::noinline]] Result train_pretrained(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input,
+                                          const Output& output) {
   Result before;
   const std::vector<float> initial = pretrain(worker, options, input, output, before);
   Output of_network = output;
@@ -77,11 +85,19 @@ Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerI
   return train_network(worker, options, input, of_network, initial);
 }
 
+}  // namespace
+
+Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output) {
+  return options.pretraining.epochs == 0 ? train_network(worker, options, input, output, {})
+                                         : train_pretrained(worker, options, input, output);
+}
+
 Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const MakeLearner& make_learner,
              const Output& output, std::span<const float> initial) {
-  Trainer trainer(worker, worker, options, input, make_learner, output, initial);
+  const auto trainer =
+      std::make_unique<Trainer>(worker, worker, options, input, make_learner, output, initial);  // large, for a stack
   const comm::TaskGuard guard(worker);
-  return trainer.run();
+  return trainer->run();
 }
 
 void serve(comm::Worker& all_ranks, int workers, const TrainingOptions& options, const Output& output) {
