@@ -94,6 +94,7 @@ bench: build ## measure training, allreduce, emulation and searches on this mach
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
 	@for name in $(MPI_BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+	@echo "== largest_emulation"; python3 tests/bench/largest_emulation.py $(PROGRAM)
 	@echo "== search_jobs"; python3 tests/bench/search_jobs.py $(PROGRAM)
 	@[ ! -d $(BUILD)/python ] || { echo "== python_strategy"; \
 	  PYTHONPATH=$(BUILD)/python $(BUILD)/venv/bin/python tests/bench/python_strategy.py || exit 1; }
