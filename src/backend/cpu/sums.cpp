@@ -100,6 +100,9 @@ void run(Workspace&, const Orthonormalise& kernel) {
       [&](float factor, float* to) {
         transform(
             rows, to, [&](Vector v) { return v * factor; }, to);
+      },
+      [&](std::size_t j, float* to) {
+        for (std::size_t r = 0; r < rows; ++r) to[r] = direction_element(r, j);
       });
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t j = 0; j < rank; ++j) matrix[r * rank + j] = columns[j * rows + r];

@@ -30,7 +30,10 @@ struct OrthonormaliseInOneBlock {
       block.each_of(rows, [&](std::size_t r) { to[r * rank] -= factor * from[r * rank]; });
     };
     const auto scale = [&](float factor, float* to) { block.each_of(rows, [&](std::size_t r) { to[r * rank] *= factor; }); };
-    orthonormalise_columns(1, rank, matrix, product, subtract, scale);
+    const auto replace = [&](std::size_t j, float* to) {
+      block.each_of(rows, [&](std::size_t r) { to[r * rank] = direction_element(r, j); });
+    };
+    orthonormalise_columns(1, rank, matrix, product, subtract, scale, replace);
   }
 };
 

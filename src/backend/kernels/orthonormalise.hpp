@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -16,24 +17,42 @@ PARAGRAD_HOST_DEVICE inline double length_to_divide_by(double before, double aft
   return after <= least ? std::numeric_limits<double>::infinity() : after;
 }
 
-/// For columns that start `distance` elements apart. product(a, b), subtract(factor, from, to) and scale(factor, to) work on
-/// a whole column, given its first element.
-template <class Real, class Product, class Subtract, class Scaling>
+/// Element `row` of the direction that replaces column `column` if nothing remains of it: in [-1, 1), as if drawn at random.
+PARAGRAD_HOST_DEVICE inline float direction_element(std::size_t row, std::size_t column) {
+  auto bits = static_cast<std::uint32_t>(row) * 0x9E3779B9u + (static_cast<std::uint32_t>(column) + 1) * 0x85EBCA6Bu;
+  bits = (bits ^ bits >> 16) * 0x7FEB352Du;
+  bits = (bits ^ bits >> 15) * 0x846CA68Bu;
+  return static_cast<float>((bits ^ bits >> 16) >> 8) * 0x1p-23f - 1;
+}
+
+/// For columns that start `distance` elements apart. product(a, b), subtract(factor, from, to), scale(factor, to) and
+/// replace(j, to), which writes direction_element(row, j), work on a whole column, given its first element.
+template <class Real, class Product, class Subtract, class Scaling, class Replace>
 PARAGRAD_HOST_DEVICE void orthonormalise_columns(std::size_t distance, std::size_t rank, Real* columns,
-                                                 const Product& product, const Subtract& subtract, const Scaling& scale) {
+                                                 const Product& product, const Subtract& subtract, const Scaling& scale,
+                                                 const Replace& replace) {
   for (std::size_t j = 0; j < rank; ++j) {
     Real* column = columns + j * distance;
-    const double before = std::sqrt(product(column, column));
-    for (int time = 0; time < 2; ++time)
-      for (std::size_t i = 0; i < j; ++i)
-        subtract(static_cast<Real>(product(columns + i * distance, column)), columns + i * distance, column);
-    scale(static_cast<Real>(1 / length_to_divide_by(before, std::sqrt(product(column, column)))), column);
+    const auto orthogonalised = [&] {
+      const double before = std::sqrt(product(column, column));
+      for (int time = 0; time < 2; ++time)
+        for (std::size_t i = 0; i < j; ++i)
+          subtract(static_cast<Real>(product(columns + i * distance, column)), columns + i * distance, column);
+      return length_to_divide_by(before, std::sqrt(product(column, column)));
+    };
+    double length = orthogonalised();
+    if (std::isinf(length)) {
+      replace(j, column);
+      length = orthogonalised();
+    }
+    scale(static_cast<Real>(1 / length), column);
   }
 }
 
 /// Makes the columns of a matrix [rows][rank] orthonormal, in place: modified Gram-Schmidt with each column orthogonalised
 /// twice against the previous ones (once is inaccurate for nearly parallel columns; L. Giraud et al., Comput. Math. Appl.
-/// 50(7), 2005). A column with a remainder below 1e-5 becomes 0.
+/// 50(7), 2005). A column with a remainder below 1e-5 is replaced by a direction that depends on its number alone, as a QR
+/// decomposition completes a basis; it becomes 0 only if there are fewer rows than columns.
 template <class Real>
 struct OrthonormaliseOf {
   static constexpr KernelId id = KernelId::orthonormalise;
@@ -59,7 +78,10 @@ struct OrthonormaliseOf {
     const auto scale = [&](Real factor, Real* to) {
       for (std::size_t r = 0; r < rows; ++r) to[r] *= factor;
     };
-    orthonormalise_columns(rows, rank, columns.data(), product, subtract, scale);
+    const auto replace = [&](std::size_t j, Real* to) {
+      for (std::size_t r = 0; r < rows; ++r) to[r] = direction_element(r, j);
+    };
+    orthonormalise_columns(rows, rank, columns.data(), product, subtract, scale, replace);
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t j = 0; j < rank; ++j) matrix[r * rank + j] = columns[j * rows + r];
   }

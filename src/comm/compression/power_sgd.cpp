@@ -21,8 +21,9 @@ struct PowerSgdOptions : LossyOptions, CollectiveOptions {
 
 /// Low-rank gradients (Vogels, Karimireddy & Jaggi, NeurIPS 2019, Algorithms 1 and 2). For a matrix u[columns][rows] of
 /// gradient plus residual, one step of subspace iteration: P = Σ u Q, orthonormalised; q = uᵀP. A worker transmits P qᵀ and
-/// keeps u - P qᵀ; the sum over the workers is P (Σ q)ᵀ. Q is Σ q of the previous minibatch. Vectors, and matrices too small
-/// to gain, are summed uncompressed.
+/// keeps u - P qᵀ; the sum over the workers is P (Σ q)ᵀ. Q is Σ q of the previous minibatch. Where u has a lower rank, or is
+/// 0, backend::Orthonormalise completes P, so that no column of Q is lost for the minibatches that follow. Vectors, and
+/// matrices too small to gain, are summed uncompressed.
 ///
 /// Bytes     those of allreduces of rank·(rows + columns) elements per matrix.
 /// Order     the allreduce's.
