@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/share_of.hpp"
+
 namespace paragrad::search {
 
 std::vector<std::size_t> survivors(std::span<const double> scores, double keep) {
@@ -10,8 +12,7 @@ std::vector<std::size_t> survivors(std::span<const double> scores, double keep) 
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (!std::isnan(scores[i])) order.push_back(i);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return scores[i]; });
-  const auto most = static_cast<std::size_t>(std::ceil(keep * static_cast<double>(scores.size())));
-  order.resize(std::min(order.size(), most));
+  order.resize(std::min(order.size(), core::share_of(keep, scores.size())));
   return order;
 }
 

@@ -1,7 +1,6 @@
 #include "train/epoch_loop.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "train/time_breakdown.hpp"
@@ -9,10 +8,9 @@
 namespace paragrad::train {
 namespace {
 
-/// The first minibatches of a block, `share` of them.
-void shorten(BlockPlan& plan, double share) {
-  const auto steps = static_cast<std::size_t>(std::ceil(share * static_cast<double>(plan.mine.size())));
-  plan.mine.resize(std::min(steps, plan.mine.size()));
+/// The first minibatches of a block, `wanted` of its `samples`.
+void shorten(BlockPlan& plan, std::size_t wanted, std::size_t samples) {
+  plan.mine.resize((wanted * plan.mine.size() + samples - 1) / samples);
   plan.together.resize(plan.mine.size());
   plan.samples = 0;
   for (const std::size_t samples : plan.mine) plan.samples += samples;
@@ -80,7 +78,7 @@ std::function<EpochLoop::Work()> EpochLoop::blocks_in_order(const EpochSetting& 
     if (position == order.size() || left == 0) return {};
     const std::size_t block = order[position], samples = source_.partition->block_range(block).size();
     BlockPlan plan = this->plan(setting, block, position > first);
-    if (left < samples) shorten(plan, static_cast<double>(left) / static_cast<double>(samples));
+    if (left < samples) shorten(plan, left, samples);
     left -= std::min(left, samples);
     const std::size_t at = position++;
     return {std::move(plan), at, {position, order.size(), samples}};

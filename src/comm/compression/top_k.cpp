@@ -1,8 +1,7 @@
-#include <cmath>
-
 #include "backend/kernels/select.hpp"
 #include "comm/compression/entry.hpp"
 #include "comm/compression/striped.hpp"
+#include "core/share_of.hpp"
 
 namespace paragrad::comm::compression {
 namespace {
@@ -27,9 +26,7 @@ class TopK : public Codec {
   }
 
  private:
-  std::size_t kept(std::size_t elements) const {
-    return static_cast<std::size_t>(std::ceil(share_ * static_cast<double>(elements)));
-  }
+  std::size_t kept(std::size_t elements) const { return core::share_of(share_, elements); }
 
   double share_;
 };
