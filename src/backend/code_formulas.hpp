@@ -51,11 +51,23 @@ PARAGRAD_HOST_DEVICE inline float from_half(std::uint16_t code) {
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
+inline constexpr float largest_half = 65504;
+
+/// Whether u saturates in fp16.
+PARAGRAD_HOST_DEVICE inline bool saturates(const Quantiser& quantiser, float u) {
+  return quantiser.code == Code::fp16 && std::abs(u) > largest_half * quantiser.unit;
+}
+
 /// How the elements of one column become codes.
 struct CodeScale {
   float threshold = 0;       ///< of bits1; not sent
-  std::uint32_t header = 0;  ///< two levels, or a step
+  std::uint32_t header = 0;  ///< two levels, or a step; fp16: the unit, which is not sent
 };
+
+/// The same for all columns of codes without headers.
+PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_unit(const Quantiser& quantiser) {
+  return std::bit_cast<std::uint32_t>(quantiser.unit);
+}
 
 /// 0 if there are no elements.
 PARAGRAD_HOST_DEVICE inline float mean_of_sum(double sum, std::size_t count) {
@@ -89,7 +101,7 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_squares(Code code, double sq
 
 PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const CodeScale& scale, float u) {
   if (code == Code::bits1) return u >= scale.threshold;
-  if (code == Code::fp16) return to_half(u);
+  if (code == Code::fp16) return to_half(u * (1 / std::bit_cast<float>(scale.header)));
   if (code == Code::bf16) return to_bfloat16(u);
   const std::size_t bits = bits_of(code);
   const float step = std::bit_cast<float>(scale.header);
@@ -102,7 +114,7 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const CodeScale& sca
 
 PARAGRAD_HOST_DEVICE inline float decode(Code code, std::uint32_t header, std::uint32_t coded) {
   if (code == Code::bits1) return level_of(header, coded);
-  if (code == Code::fp16) return from_half(static_cast<std::uint16_t>(coded));
+  if (code == Code::fp16) return from_half(static_cast<std::uint16_t>(coded)) * std::bit_cast<float>(header);
   if (code == Code::bf16) return from_bfloat16(static_cast<std::uint16_t>(coded));
   const std::size_t unused = 32 - bits_of(code);
   const std::int32_t q = static_cast<std::int32_t>(coded << unused) >> unused;

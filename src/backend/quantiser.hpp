@@ -24,12 +24,13 @@ enum class Code { bits1, bits2, bits4, bits8, bits16, fp16, bf16 };
 ///         residual with sum 0.
 /// bits2 … bits16   Header: the step, a float. q = u/step rounded to the nearest integer, ties to even, and clamped to
 ///         ±(2^(bits-1) - 1): an odd number of levels, including 0. In two's complement.
-/// fp16, bf16   No header; rounded to nearest, ties to even. fp16 saturates at ±65504.
+/// fp16, bf16   No header; rounded to nearest, ties to even. fp16 is u/unit, which saturates at ±65504.
 ///
 /// NaN is never hidden: with bits1 its level becomes NaN, with bits2 … bits16 the step, with fp16 and bf16 the element.
 struct Quantiser {
   Code code = Code::bits1;
   bool threshold_at_mean = false;  ///< for bits1: the threshold is the mean of the column; otherwise 0
+  float unit = 1;                  ///< for fp16: a power of two
 
   std::size_t packed_bytes(std::size_t rows, std::size_t columns) const;  ///< headers and codes; a multiple of 4
 

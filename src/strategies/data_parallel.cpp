@@ -1,8 +1,12 @@
 #include "strategies/data_parallel.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include "comm/allreduce.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::strategies {
 
@@ -60,6 +64,7 @@ void DataParallel::launch(comm::Worker& worker, core::Range bucket, std::span<fl
 void DataParallel::gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) {
   if (range.empty()) return;
   const std::span<float> gradient = replica.optimiser.gradients();
+  if (announced_ == 0 && !buffered_) sum_->set_samples(static_cast<double>(replica.step.samples));
   announced_ += range.size();
   const bool all = range.size() == gradient.size();  // no computation left to overlap with
   for (const core::Range bucket : buckets_of(replica, range)) {
@@ -84,6 +89,7 @@ void DataParallel::step(comm::Worker& worker, Replica& replica) {
 void DataParallel::step_late(comm::Worker& worker, Replica& replica) {
   worker.join();
   replica.optimiser.swap_gradients(travelling_);
+  sum_->set_samples(static_cast<double>(replica.step.samples));
   for (const core::Range bucket : waiting_) launch(worker, bucket, travelling_.span());
   waiting_.clear();
   if (travels_ != 0) update(worker, replica, travelling_step_);
@@ -104,6 +110,19 @@ void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::S
   worker.run_kernels([&](backend::KernelQueue& queue) {
     replica.optimiser.update(queue, {0, replica.parameters.size()}, step, replica.parameters);
   });
+}
+
+Remarks DataParallel::report(comm::Worker& worker) {
+  const auto saturated = exchanges(worker.size()) ? sum_->saturated(worker.comm()) : std::nullopt;
+  if (!saturated) return {};
+  auto all = static_cast<double>(*saturated);
+  comm::sum_in_rank_order(worker.comm(), {&all, 1});
+  if (all == 0) return {};
+  return {
+      .lines = {core::format("{:.0f} elements of gradients exceeded the range of the compression and were cut off: lower "
+                             "the learning rate, clip gradients, or choose `compression` bf16",
+                             all)},
+      .numbers = {{"saturated", all}}};
 }
 
 void DataParallel::describe_state(core::StateView& state) {

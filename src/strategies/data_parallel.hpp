@@ -39,6 +39,7 @@ class DataParallel : public ExchangingStrategy {
   void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
   void step(comm::Worker& worker, Replica& replica) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
+  Remarks report(comm::Worker& worker) override;
   void describe_state(core::StateView& state) override;
 
  private:

@@ -48,6 +48,7 @@ class PostLocalSgd : public ExchangingStrategy {
     if (local_) averaging_.synchronise(worker, replica, samples);
   }
   void show_model(comm::Worker& worker, Replica& replica) override { data_parallel_.show_model(worker, replica); }
+  Remarks report(comm::Worker& worker) override { return data_parallel_.report(worker); }
   void describe_state(core::StateView& state) override { data_parallel_.describe_state(state); }
 
  private:

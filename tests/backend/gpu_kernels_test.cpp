@@ -54,7 +54,7 @@ Coded grid_code(const Run& run, const Quantiser& quantiser, std::size_t rows, st
   Coded coded{poisoned_bytes(quantiser.packed_bytes(rows, columns)), before, poisoned(x.size())};
   Memory scratch(gpu_kernels::quantise_scratch(quantiser, columns));
   gpu_kernels::quantise(run, quantiser, rows, columns, x.data(), before.empty() ? nullptr : coded.residual.data(),
-                        coded.packed.data(), scratch.data());
+                        coded.packed.data(), &coded.saturated, scratch.data());
   gpu_kernels::dequantise(run, quantiser, rows, columns, coded.packed.data(), 0, coded.decoded.data());
   gpu_kernels::dequantise(run, quantiser, rows, columns, coded.packed.data(), 1, coded.decoded.data());
   return coded;
@@ -63,14 +63,14 @@ Coded grid_code(const Run& run, const Quantiser& quantiser, std::size_t rows, st
 Coded reference_code(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::vector<float>& x,
                      const std::vector<float>& before) {
   Coded coded{poisoned_bytes(quantiser.packed_bytes(rows, columns)), before, poisoned(x.size())};
-  Quantise{quantiser, rows, columns, x, coded.residual, coded.packed}.reference();
+  Quantise{quantiser, rows, columns, x, coded.residual, coded.packed, {&coded.saturated, 1}}.reference();
   Dequantise{quantiser, rows, columns, coded.packed, 0, coded.decoded}.reference();
   Dequantise{quantiser, rows, columns, coded.packed, 1, coded.decoded}.reference();
   return coded;
 }
 
 bool same(const Coded& a, const Coded& b) {
-  return a.packed == b.packed && same(a.residual, b.residual) && same(a.decoded, b.decoded);
+  return a.packed == b.packed && same(a.residual, b.residual) && same(a.decoded, b.decoded) && a.saturated == b.saturated;
 }
 
 /// f(quantiser, rows, columns)
@@ -81,6 +81,7 @@ void over_matrices(const F& f) {
       for (const std::size_t columns : {1u, 5u, 40u}) f(quantiser, rows, columns);
   f(Quantiser{Code::bits1, true}, 9001, 2);
   f(Quantiser{Code::bits1}, 3, 5000);  // more than there are blocks
+  f(Quantiser{.code = Code::fp16, .unit = 0x1p-16f}, 257, 5);
 }
 
 }  // namespace

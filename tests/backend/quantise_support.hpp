@@ -20,6 +20,7 @@ struct Coded {
   std::vector<std::byte> packed;
   std::vector<float> residual;  // as left by quantise
   std::vector<float> decoded;
+  std::uint32_t saturated = 0;
 };
 
 /// What x + residual becomes; an empty residual stays empty.

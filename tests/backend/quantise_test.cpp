@@ -152,6 +152,29 @@ TEST_CASE("nothing hides a NaN, and no value stops the kernels", "[backend]") {
   }
 }
 
+TEST_CASE("fp16 counts in its unit, and counts what is beyond its range", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const float unit = GENERATE(1.f, 1024.f, 0x1p-10f);
+  for (const std::size_t rows : {1u, 33u, 100u}) {
+    std::vector<float> x = normal_numbers(2 * rows, 1), residual(2 * rows);
+    for (float& value : x) value *= unit;
+    x[0] = 65504 * unit;
+    x[rows] = -1e6f * unit;
+    x[2 * rows - 1] = 65536 * unit;
+    const Quantiser quantiser{.code = Code::fp16, .unit = unit};
+    std::vector<std::byte> packed(quantiser.packed_bytes(rows, 2));
+    std::vector<std::uint32_t> saturated{7};
+    std::vector<float> decoded(2 * rows);
+    device->run(Quantise{quantiser, rows, 2, x, residual, packed, saturated});
+    device->run(Dequantise{quantiser, rows, 2, packed, 0, decoded});
+    CHECK(saturated[0] == (rows == 1 ? 8u : 9u));
+    CHECK(decoded[0] == 65504 * unit);
+    CHECK(decoded[2 * rows - 1] == 65504 * unit);
+    for (std::size_t i = 1; i < rows; ++i) CHECK(decoded[i] == Approx(x[i]).epsilon(1e-3).margin(1e-7 * unit));
+    for (std::size_t i = 0; i < 2 * rows; ++i) CHECK(residual[i] == x[i] - decoded[i]);
+  }
+}
+
 TEST_CASE("the work of quantise and dequantise is what they read and write", "[backend]") {
   const auto device = make_device("meta");
   core::Arena x = device->allocate(1024), residual = device->allocate(1024), packed = device->allocate(34);

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/copy.hpp"
@@ -10,6 +11,7 @@
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/compression/striped.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 #include "core/philox.hpp"
 #include "thread_communicator.hpp"
 
@@ -187,6 +189,20 @@ TEST_CASE("with all elements or a full rank nothing is left out", "[comm][compre
     CHECK(outcome.sums.front()[i] == Approx(exact.sums.front()[i]).epsilon(1e-5).margin(1e-5));
 }
 
+TEST_CASE("a share that is a whole number of elements is not rounded up to the next", "[comm][compression]") {
+  const double share = GENERATE(0.01, 0.05, 0.07, 0.14, 0.28, 0.29, 0.55, 0.57, 0.58, 1.);
+  const std::vector<core::Matrix> one{{0, {100, 2}}};
+  const std::vector<core::Range> all{{0, 200}};  // two stripes
+  comm::testing::run_threads(2, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum(core::format("top_k:{}", share));
+    sum->start(comm, one, all);
+    std::vector<float> gradient(200, 1);
+    (*sum)(comm, all.front(), gradient);
+    if (comm.traffic().sent_bytes != 2 * 8 * static_cast<std::uint64_t>(std::lround(100 * share)))
+      throw std::logic_error("another number of pairs");
+  });
+}
+
 TEST_CASE("of every stripe the share to be sent is rounded up, so that none falls silent", "[comm][compression]") {
   const std::vector<core::Range> all{{0, length}};  // 626 elements, stripes of 156 and 157
   comm::testing::run_threads(4, [&](Communicator& comm) {
@@ -227,4 +243,82 @@ TEST_CASE("compression names what it does not know", "[comm][compression]") {
   for (const std::string text :
        {"top_k:0", "top_k:1.1", "top_k:-1", "top_k:few", "power_sgd:0", "power_sgd:1.5", "power_sgd:"})
     CHECK_THROWS_AS(comm::make_gradient_sum(text), core::ConfigError);
+}
+
+namespace {
+
+constexpr int afterwards = 200;  // steps with the same gradient
+
+/// What the last of many equal gradients of two workers came to, after a first gradient `before`, as a share of their sum:
+/// the mean of what was delivered.
+std::vector<double> delivered_after(const std::string& name, const std::function<float(std::size_t)>& before) {
+  std::vector<double> delivered(length);
+  comm::testing::run_threads(2, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum(name);
+    sum->start(comm, layout, buckets);
+    std::vector<float> gradient(length);
+    for (int step = -1; step < afterwards; ++step) {
+      for (std::size_t i = 0; i < length; ++i) gradient[i] = step < 0 ? before(i) : gradient_of(0, comm.rank(), i);
+      for (const core::Range bucket : buckets) (*sum)(comm, bucket, gradient);
+      if (comm.rank() == 0)
+        for (std::size_t i = 0; i < length; ++i) delivered[i] += static_cast<double>(gradient[i]) / afterwards;
+    }
+  });
+  return delivered;
+}
+
+}  // namespace
+
+TEST_CASE("a first gradient of zeros, of one column or of equal elements takes nothing from those that follow",
+          "[comm][compression]") {
+  const std::string name = GENERATE(from_range(lossy_ones()));
+  const std::function<float(std::size_t)> firsts[] = {[](std::size_t) { return 0.f; },
+                                                      [](std::size_t i) { return i >= 33 && i < 66 ? 1.f : 0.f; },
+                                                      [](std::size_t) { return 1.f; }, [](std::size_t) { return 1e-40f; }};
+  for (const auto& first : firsts) {
+    const std::vector<double> delivered = delivered_after(name, first);
+    double error = 0, size = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      const double wanted = static_cast<double>(gradient_of(0, 0, i)) + static_cast<double>(gradient_of(0, 1, i)) +
+                            2 * static_cast<double>(first(i)) / afterwards;
+      error += (delivered[i] - wanted) * (delivered[i] - wanted);
+      size += wanted * wanted;
+    }
+    CAPTURE(name, first(40));
+    CHECK(error < 0.1 * size);
+  }
+}
+
+TEST_CASE("a sum over many samples is no reason to saturate, and what saturates is counted", "[comm][compression]") {
+  const std::string name = GENERATE(from_range(lossy_ones()));
+  const double samples = GENERATE(1., 1000., 4096., 1e6);
+  std::vector<std::optional<std::uint64_t>> counts(2);
+  comm::testing::run_threads(2, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum(name);
+    sum->start(comm, layout, buckets);
+    std::vector<float> gradient(length);
+    for (int step = 0; step < 60; ++step) {
+      sum->set_samples(samples);
+      for (float& element : gradient) element = static_cast<float>(60000 * samples / 2);
+      for (const core::Range bucket : buckets) (*sum)(comm, bucket, gradient);
+    }
+    counts[static_cast<std::size_t>(comm.rank())] = sum->saturated(comm);
+    if (name != "fp16") return;
+    for (const float element : gradient)
+      if (std::abs(element - 60000 * samples) > 100 * samples) throw std::logic_error("it saturated");
+  });
+  CAPTURE(name, samples);
+  for (const auto& count : counts) CHECK(count.value_or(0) == 0);
+  CHECK(counts[0].has_value() == (name == "fp16"));
+  comm::testing::run_threads(2, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum("fp16", {{"error-feedback", false}});
+    sum->start(comm, layout, buckets);
+    std::vector<float> gradient(length);
+    sum->set_samples(samples);
+    gradient[5] = static_cast<float>(2e5 * samples);
+    for (const core::Range bucket : buckets) (*sum)(comm, bucket, gradient);
+    const std::uint64_t sums = sum->saturated(comm).value();
+    if (sums != (comm.rank() == 0 ? 2u : 1u))
+      throw std::logic_error("the gradient and the sum at its owner, or not, were missed");
+  });
 }

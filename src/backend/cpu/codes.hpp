@@ -105,16 +105,17 @@ struct Column {
 class TwoLevels {
  public:
   static constexpr std::size_t bits = 1, header = 4;
+  static constexpr bool saturates = false;
 
-  explicit TwoLevels(const std::byte* from) {
+  TwoLevels(const Quantiser&, const std::byte* from) {
     std::uint16_t levels[2];
     std::memcpy(levels, from, header);
     for (std::size_t bit = 0; bit < 2; ++bit) level_[bit] = broadcast(from_bfloat16(levels[bit]));
   }
 
   template <bool remembers>
-  TwoLevels(const Column<remembers>& column, bool threshold_at_mean, std::byte* to)
-      : threshold_(broadcast(threshold_at_mean ? mean_of(column) : 0.f)) {
+  TwoLevels(const Column<remembers>& column, const Quantiser& quantiser, std::byte* to)
+      : threshold_(broadcast(quantiser.threshold_at_mean ? mean_of(column) : 0.f)) {
     double sums[2] = {};
     std::size_t ones = 0;
     over_sums(column.rows, [&](std::size_t begin, std::size_t end) {
@@ -134,7 +135,7 @@ class TwoLevels {
     std::uint16_t levels[2];
     for (std::size_t bit = 0; bit < 2; ++bit) levels[bit] = to_bfloat16(mean_of_sum(sums[bit], counts[bit]));
     std::memcpy(to, levels, header);
-    *this = TwoLevels(to, threshold_);
+    *this = TwoLevels(quantiser, to, threshold_);
   }
 
   void encode(Group& u, std::size_t count, std::byte* words) const {
@@ -152,7 +153,9 @@ class TwoLevels {
   }
 
  private:
-  TwoLevels(const std::byte* from, Vector threshold) : TwoLevels(from) { threshold_ = threshold; }
+  TwoLevels(const Quantiser& quantiser, const std::byte* from, Vector threshold) : TwoLevels(quantiser, from) {
+    threshold_ = threshold;
+  }
 
   template <bool remembers>
   static float mean_of(const Column<remembers>& column) {
@@ -214,8 +217,9 @@ template <std::size_t bits_>
 class Multiples {
  public:
   static constexpr std::size_t bits = bits_, header = 4;
+  static constexpr bool saturates = false;  // beyond its largest multiple an element is clamped by design
 
-  explicit Multiples(const std::byte* from) {
+  Multiples(const Quantiser&, const std::byte* from) {
     float step;
     std::memcpy(&step, from, header);
     step_ = broadcast(step);
@@ -223,12 +227,12 @@ class Multiples {
   }
 
   template <bool remembers>
-  Multiples(const Column<remembers>& column, bool, std::byte* to) {
+  Multiples(const Column<remembers>& column, const Quantiser& quantiser, std::byte* to) {
     float step =
         bits == 16 ? largest_of(column) / float{largest_multiple(bits)} : step_per_deviation(bits) * deviation_of(column);
     if (step < std::numeric_limits<float>::min()) step = 0;
     std::memcpy(to, &step, header);
-    *this = Multiples(to);
+    *this = Multiples(quantiser, to);
   }
 
   void encode(Group& u, std::size_t, std::byte* words) const {
@@ -316,10 +320,21 @@ template <Code code>
 class ShortFloat {
  public:
   static constexpr std::size_t bits = 16, header = 0;
+  static constexpr bool saturates = code == Code::fp16;
 
-  explicit ShortFloat(const std::byte*) {}
+  ShortFloat(const Quantiser& quantiser, const std::byte*)
+      : unit_(broadcast(quantiser.unit)), inverse_(broadcast(1 / quantiser.unit)) {}
   template <bool remembers>
-  ShortFloat(const Column<remembers>&, bool, std::byte*) {}
+  ShortFloat(const Column<remembers>&, const Quantiser& quantiser, const std::byte* to) : ShortFloat(quantiser, to) {}
+
+  std::uint32_t saturated(const Group& u) const {
+    const Vector limit = broadcast(largest_half) * unit_;
+    Integers counts{};
+    for (const Vector part : u.part) counts -= (part > limit) | (part < -limit);  // a comparison is 0 or -1
+    std::uint32_t sum = 0;
+    for (std::size_t l = 0; l < lanes; ++l) sum += static_cast<std::uint32_t>(counts[l]);
+    return sum;
+  }
 
   void encode(Group& u, std::size_t, std::byte* words) const {
     for (std::size_t p = 0; p < group_vectors; ++p) {
@@ -340,19 +355,22 @@ class ShortFloat {
   }
 
  private:
-  static Shorts shortened(Vector u) {
+  Shorts shortened(Vector u) const {
     if constexpr (code == Code::fp16) {
-      u = u > 65504.f ? broadcast(65504.f) : u;
-      return halves(u < -65504.f ? broadcast(-65504.f) : u);
+      u *= inverse_;
+      u = u > largest_half ? broadcast(largest_half) : u;
+      return halves(u < -largest_half ? broadcast(-largest_half) : u);
     }
     const Words word = reinterpret_cast<Words>(u);
     const Words rounded = word + 0x7FFF + (word >> 16 & 1), quiet = word | 0x400000;
     return __builtin_convertvector((u != u ? quiet : rounded) >> 16, Shorts);
   }
-  static Vector widened(Shorts codes) {
-    if constexpr (code == Code::fp16) return from_halves(codes);
+  Vector widened(Shorts codes) const {
+    if constexpr (code == Code::fp16) return from_halves(codes) * unit_;
     return reinterpret_cast<Vector>(__builtin_convertvector(codes, Integers) << 16);
   }
+
+  Vector unit_, inverse_;
 };
 
 }  // namespace paragrad::backend::cpu

@@ -31,12 +31,16 @@ bool is_in_place(std::size_t bit, std::size_t count) { return count == group_row
 template <class Coder>
 using GroupBuffer = std::array<std::byte, 4 * Coder::bits>;
 
+/// Returns how many elements saturate.
 template <class Coder, bool remembers>
-void quantise_column(const Column<remembers>& column, bool threshold_at_mean, const ColumnSlot<std::byte>& place) {
-  const Coder coder(column, threshold_at_mean, place.header);
+std::uint32_t quantise_column(const Column<remembers>& column, const Quantiser& quantiser,
+                              const ColumnSlot<std::byte>& place) {
+  const Coder coder(column, quantiser, place.header);
+  std::uint32_t saturated = 0;
   const bool next_is_near = column.rows <= rows_in_nearest_cache;  // the column to be read from memory next
   over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
     Group u = column.at(r, count);
+    if constexpr (Coder::saturates) saturated += coder.saturated(u);
     const std::size_t bit = place.begin + r * Coder::bits;
     if (is_in_place(bit, count)) {
       coder.encode(u, count, place.codes + bit / 8);
@@ -48,14 +52,15 @@ void quantise_column(const Column<remembers>& column, bool threshold_at_mean, co
     if constexpr (remembers) store_group(u, column.residual + r, count);
     if (next_is_near) column.prefetch(column.rows + r);
   });
+  return saturated;
 }
 
 /// How x is updated: overwritten, overwritten with non-temporal stores, added to.
 enum class Store { plain, past_cache, sum };
 
 template <class Coder, Store how>
-void dequantise_column(std::size_t rows, const ColumnSlot<const std::byte>& place, float* x) {
-  const Coder coder(place.header);
+void dequantise_column(std::size_t rows, const Quantiser& quantiser, const ColumnSlot<const std::byte>& place, float* x) {
+  const Coder coder(quantiser, place.header);
   over_groups(0, rows, [&](std::size_t r, std::size_t count) {
     const std::size_t bit = place.begin + r * Coder::bits;
     Group decoded;
@@ -104,18 +109,20 @@ void with_coder(Code code, const Body& body) {
 // bytes. The levels and steps of the others are sums in another order and may differ by a rounding; the bits around the
 // threshold 0 do not. Every instruction set adds up in the same order.
 void run(Workspace&, const Quantise& kernel) {
-  const auto& [quantiser, rows, columns, all_x, all_residual, packed] = kernel;
+  const auto& [quantiser, rows, columns, all_x, all_residual, packed, all_saturated] = kernel;
   const float* const x = all_x.data();
   float* const residual = all_residual.empty() ? nullptr : all_residual.data();
+  std::uint32_t saturated = 0;
   with_coder(quantiser.code, [&]<class Coder>() {
     for (std::size_t j = 0; j < columns; ++j) {
       const auto to = place_of<std::byte, Coder>(packed.data(), rows, columns, j);
       if (residual)
-        quantise_column<Coder>(Column<true>{rows, x + j * rows, residual + j * rows}, quantiser.threshold_at_mean, to);
+        saturated += quantise_column<Coder>(Column<true>{rows, x + j * rows, residual + j * rows}, quantiser, to);
       else
-        quantise_column<Coder>(Column<false>{rows, x + j * rows, nullptr}, quantiser.threshold_at_mean, to);
+        saturated += quantise_column<Coder>(Column<false>{rows, x + j * rows, nullptr}, quantiser, to);
     }
   });
+  if (!all_saturated.empty()) all_saturated[0] += saturated;
 }
 
 void run(Workspace&, const Dequantise& kernel) {
@@ -126,11 +133,11 @@ void run(Workspace&, const Dequantise& kernel) {
       const auto from = place_of<const std::byte, Coder>(packed.data(), rows, columns, j);
       float* to = x.data() + j * rows;
       if (keep != 0)
-        dequantise_column<Coder, Store::sum>(rows, from, to);
+        dequantise_column<Coder, Store::sum>(rows, quantiser, from, to);
       else if (large && is_aligned(to))
-        dequantise_column<Coder, Store::past_cache>(rows, from, to);
+        dequantise_column<Coder, Store::past_cache>(rows, quantiser, from, to);
       else
-        dequantise_column<Coder, Store::plain>(rows, from, to);
+        dequantise_column<Coder, Store::plain>(rows, quantiser, from, to);
     }
   });
   if (large) finish_past_cache();

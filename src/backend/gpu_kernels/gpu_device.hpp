@@ -325,10 +325,10 @@ class GpuDevice : public Device {
   }
 
   void body(const Quantise& kernel) {
-    const auto& [quantiser, rows, columns, x, residual, packed] = kernel;
+    const auto& [quantiser, rows, columns, x, residual, packed, saturated] = kernel;
     if (rows * columns == 0) return;
     auto* const notes = scratch<std::byte>("quantise", quantise_scratch(quantiser, columns));
-    quantise(runner(), quantiser, rows, columns, x.data(), data_of(residual), packed.data(), notes);
+    quantise(runner(), quantiser, rows, columns, x.data(), data_of(residual), packed.data(), data_of(saturated), notes);
   }
   void body(const Dequantise& kernel) {
     const auto& [quantiser, rows, columns, packed, keep, x] = kernel;

@@ -119,6 +119,7 @@ struct PackCodes {
   PackedOf<std::uint32_t> packed;
   Unsent u;
   const float* thresholds;
+  std::uint32_t* saturated;  ///< or null
 
   std::size_t blocks() const { return std::min<std::size_t>(blocks_for(packed.code_words(), threads), 4096); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
@@ -139,13 +140,14 @@ struct PackCodes {
  private:
   PARAGRAD_HOST_DEVICE std::uint16_t code_of(std::size_t element) const {
     const Code code = packed.quantiser.code;
-    CodeScale scale;
+    CodeScale scale{0, header_of_unit(packed.quantiser)};
     if (packed.has_headers()) {
       const std::size_t column = element / packed.rows;
       scale.header = packed.words[column];
       if (thresholds != nullptr) scale.threshold = thresholds[column];
     }
     const float value = u.at(element);
+    if (saturated != nullptr && saturates(packed.quantiser, value)) add_atomically(saturated, 1);
     const std::uint32_t coded = encode(code, scale, value);
     if (u.residual != nullptr) u.residual[element] = value - decode(code, scale.header, coded);
     return static_cast<std::uint16_t>(coded);
@@ -171,7 +173,7 @@ struct DecodeElement {
 
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
     const std::size_t bits = packed.bits();
-    const std::uint32_t header = packed.has_headers() ? packed.words[i / packed.rows] : 0;
+    const std::uint32_t header = packed.has_headers() ? packed.words[i / packed.rows] : header_of_unit(packed.quantiser);
     const std::uint32_t coded = packed.codes()[i * bits / 32] >> (i * bits % 32) & ((1u << bits) - 1);
     x[i] = accumulate(decode(packed.quantiser.code, header, coded), keep, x[i]);
   }
@@ -189,15 +191,15 @@ inline std::size_t quantise_scratch(const Quantiser& quantiser, std::size_t colu
   return scratch.bytes();
 }
 
-/// backend::Quantise; null without residual. scratch: quantise_scratch() bytes.
+/// backend::Quantise; null without residual or count. scratch: quantise_scratch() bytes.
 template <class Run>
 void quantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x,
-              float* residual, std::byte* packed, std::byte* scratch) {
+              float* residual, std::byte* packed, std::uint32_t* saturated, std::byte* scratch) {
   Scratch memory(scratch);
   float* const thresholds = quantise_notes(memory, quantiser, columns);
   const PackedOf<std::uint32_t> to{quantiser, rows, columns, reinterpret_cast<std::uint32_t*>(packed)};
   if (to.has_headers()) run(FindHeaders{to, {x, residual}, thresholds});
-  run(PackCodes{to, {x, residual}, thresholds});
+  run(PackCodes{to, {x, residual}, thresholds, saturated});
 }
 
 template <class Run>

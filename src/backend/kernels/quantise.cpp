@@ -44,7 +44,7 @@ std::uint32_t step_header(Code code, const std::vector<float>& u) {
 
 CodeScale scale_of(const Quantiser& quantiser, const std::vector<float>& u) {
   if (quantiser.code == Code::bits1) return two_levels(quantiser.threshold_at_mean, u);
-  if (header_bytes(quantiser.code) == 0) return {};
+  if (header_bytes(quantiser.code) == 0) return {0, header_of_unit(quantiser)};
   return {0, step_header(quantiser.code, u)};
 }
 
@@ -62,6 +62,7 @@ void Quantise::reference() const {
       const std::uint32_t coded = encode(quantiser.code, scale, u[r]);
       const std::size_t bit = (j * rows + r) * bits;
       words[bit / 32] |= coded << (bit % 32);
+      if (!saturated.empty() && saturates(quantiser, u[r])) ++saturated[0];
       if (!residual.empty()) residual[j * rows + r] = u[r] - decode(quantiser.code, scale.header, coded);
     }
     if (header > 0) std::memcpy(packed.data() + j * header, &scale.header, header);
@@ -72,7 +73,7 @@ void Quantise::reference() const {
 void Dequantise::reference() const {
   const std::size_t bits = bits_of(quantiser.code), header_size = header_bytes(quantiser.code);
   for (std::size_t i = 0; i < rows * columns; ++i) {
-    std::uint32_t header = 0, word;
+    std::uint32_t header = header_of_unit(quantiser), word;
     if (header_size > 0) std::memcpy(&header, packed.data() + i / rows * header_size, header_size);
     std::memcpy(&word, packed.data() + columns * header_size + 4 * (i * bits / 32), 4);
     const std::uint32_t coded = word >> (i * bits % 32) & ((1u << bits) - 1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 
 #include "backend/kernel.hpp"
@@ -10,7 +11,7 @@ namespace paragrad::backend {
 
 /// u = x + residual; packed = code(u), column by column; residual = u - decoded(packed). With an empty residual u = x and
 /// the error is dropped. x is [columns][rows], each column contiguous; packed is [packed_bytes(rows, columns)], laid out
-/// as in backend/quantiser.hpp.
+/// as in backend/quantiser.hpp. Adds to `saturated`, one number or none, how many elements exceed the range of fp16.
 struct Quantise {
   static constexpr KernelId id = KernelId::quantise;
 
@@ -19,9 +20,11 @@ struct Quantise {
   std::span<const float> x;
   std::span<float> residual;
   std::span<std::byte> packed;
+  std::span<std::uint32_t> saturated{};
 
   void check() const {
     expect_size(id, "x", x.size(), rows * columns);
+    if (!saturated.empty()) expect_size(id, "saturated", saturated.size(), 1);
     if (!residual.empty()) expect_size(id, "residual", residual.size(), x.size());
     expect_size(id, "packed", packed.size(), quantiser.packed_bytes(rows, columns));
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,12 +35,18 @@ class GradientSum {
   /// cut at the borders that grain() allows, cover the gradient.
   virtual void start(Communicator&, std::span<const core::Matrix> /*layout*/, std::span<const core::Range> /*buckets*/) {}
 
+  /// The gradients that follow are sums over this many samples, in all workers together.
+  virtual void set_samples(double /*samples*/) {}
+
   /// Replaces gradient[bucket] with the sum over the workers, as far as it is transmitted. Collective, inside or outside a
   /// communication task.
   virtual void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) = 0;
 
   /// Tells the user how arrays of this length are summed, and why; "" if the name is enough.
   virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
+
+  /// How many elements this worker has encoded that were too large for their code; nothing if none can be.
+  virtual std::optional<std::uint64_t> saturated(Communicator&) { return std::nullopt; }
 
   /// State carried to the next minibatch.
   virtual void describe_state(core::StateView&) {}

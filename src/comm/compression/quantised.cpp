@@ -1,3 +1,9 @@
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "backend/device_array.hpp"
 #include "backend/kernels/quantise.hpp"
 #include "backend/quantiser.hpp"
 #include "comm/compression/entry.hpp"
@@ -9,7 +15,8 @@ namespace paragrad::comm::compression {
 namespace {
 
 /// Few bits per element, quantised column by column, see backend/quantiser.hpp. Columns are CNTK's: all weights that leave
-/// one input.
+/// one input. fp16 holds means over the samples, but for a factor below 2, so that its range does not depend on the
+/// minibatch; the factor makes the unit a power of two, which costs no rounding.
 class Quantised : public Codec {
  public:
   explicit Quantised(const backend::Quantiser& quantiser) : quantiser_(quantiser) {}
@@ -22,13 +29,28 @@ class Quantised : public Codec {
     return sum;
   }
 
+  void start(backend::Device& device) override {
+    if (quantiser_.code != backend::Code::fp16 || memory_.size() > 0) return;
+    memory_ = backend::DeviceArray<std::uint32_t>(device, 1);
+    count_ = memory_.span();
+  }
+  void set_samples(double samples) override {
+    int exponent = 0;
+    const double fraction = std::frexp(samples, &exponent);
+    quantiser_.unit = samples > 0 ? std::ldexp(1.f, fraction == 0.5 ? exponent - 1 : exponent) : 1;
+  }
+  std::optional<std::uint64_t> saturated(backend::Device& device) override {
+    if (count_.empty()) return std::nullopt;
+    return backend::value_at(device, count_.data());
+  }
+
   void encode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
               std::span<std::byte> packed) const override {
     for (const core::Matrix& matrix : stripe.matrices) {
       const auto [rows, columns] = matrix.shape;
       queue.run(backend::Quantise{quantiser_, rows, columns, matrix.range().of(x),
-                                  residual.empty() ? residual : matrix.range().of(residual),
-                                  packed.first(bytes_of(matrix))});
+                                  residual.empty() ? residual : matrix.range().of(residual), packed.first(bytes_of(matrix)),
+                                  count_});
       packed = packed.subspan(bytes_of(matrix));
     }
   }
@@ -48,6 +70,8 @@ class Quantised : public Codec {
   }
 
   backend::Quantiser quantiser_;
+  backend::DeviceArray<std::uint32_t> memory_;
+  std::span<std::uint32_t> count_;  // of elements that saturated; empty: none does
 };
 
 struct QuantiserOptions : LossyOptions {

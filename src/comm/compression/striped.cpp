@@ -46,6 +46,7 @@ void Striped::start(Communicator& comm, std::span<const core::Matrix> layout, st
     plans_.emplace(bucket.begin, std::move(made));
   }
   backend::Device& device = comm.device();
+  codec_->start(device);
   residual_ = device.allocate(error_feedback_ ? parameters : 0);
   sum_residual_ = device.allocate(error_feedback_ ? owned : 0);
   encoded_ = device.allocate(floats_of(most_encoded));

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "backend/device.hpp"
 #include "comm/compression/gradient_sum.hpp"
@@ -24,6 +25,11 @@ class Codec {
   virtual Grain grain() const = 0;
 
   virtual std::size_t bytes(const Stripe& stripe) const = 0;  ///< a multiple of 4
+
+  /// See GradientSum.
+  virtual void start(backend::Device&) {}
+  virtual void set_samples(double /*samples*/) {}
+  virtual std::optional<std::uint64_t> saturated(backend::Device&) { return std::nullopt; }
 
   /// u = x + residual; packed = encode(u); residual = u - decode(packed). With an empty residual u = x, and the error is
   /// dropped.
@@ -50,7 +56,9 @@ class Striped : public GradientSum {
 
   Grain grain() const override { return codec_->grain(); }
   void start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) override;
+  void set_samples(double samples) override { codec_->set_samples(samples); }
   void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) override;
+  std::optional<std::uint64_t> saturated(Communicator& comm) override { return codec_->saturated(comm.device()); }
   void describe_state(core::StateView& state) override;
 
  private:
