@@ -87,9 +87,10 @@ std::uint64_t bytes_per_element(KernelId kernel) {
   const auto meta = backend::make_device("meta");
   ExampleMemory memory(*meta, count, count, count);
   const Call call = call_of(kernel, memory, count);
-  const std::uint64_t before = meta->meter().of(backend::KernelKind::streaming).bytes;
+  const auto streamed = [&] { return static_cast<std::uint64_t>(meta->meter().of(backend::KernelKind::streaming).bytes); };
+  const std::uint64_t before = streamed();
   call(*meta);
-  return (meta->meter().of(backend::KernelKind::streaming).bytes - before) / count;
+  return (streamed() - before) / count;
 }
 
 class Measurement {

@@ -25,7 +25,7 @@ Pace::Pace(const Platform& platform, int rank, int channel)
 Time Pace::of_computation(Time start, Time nominal, std::uint64_t computation) const {
   double exponent = rank_exponent_;
   if (step_sigma_ > 0) exponent += step_sigma_ * std::abs(steps_.normal(first_computation_ + computation));
-  if (exponent > 0) nominal = std::llround(static_cast<double>(nominal) * std::exp(exponent));
+  if (exponent > 0) nominal = from_picoseconds(static_cast<double>(nominal) * std::exp(exponent));
   return of_reduction(start, nominal);
 }
 

@@ -35,12 +35,12 @@ Time SpeedProfile::end(Time start, Time duration) const {
     const double factor = pieces_[i].factor;
     const Time until = i + 1 < pieces_.size() ? pieces_[i + 1].from : never;
     // Whole picoseconds, rounded up: exact at full speed.
-    const Time needed = factor == 1 ? left
-                        : factor > 0 && left < from_seconds(1e6) * factor
-                            ? static_cast<Time>(std::ceil(static_cast<double>(left) / factor))
-                        : left == 0 ? 0
-                                    : never;
-    if (needed <= until - now) return needed == never ? never : now + needed;
+    const Time needed = factor == 1  ? left
+                        : factor > 0 ? from_picoseconds(std::ceil(static_cast<double>(left) / factor))
+                        : left == 0  ? 0
+                                     : never;
+    if (needed < never && needed <= until - now) return now + needed;
+    if (until == never && factor > 0) refuse_end_of_clock();
     left -= static_cast<Time>(std::floor(static_cast<double>(until - now) * factor));
     now = until;
   }

@@ -7,9 +7,7 @@
 
 namespace paragrad::sim {
 
-inline Time end_of(const Platform::Fault& fault) {
-  return fault.duration_s < 1e6 ? from_seconds(fault.at_s + fault.duration_s) : never;
-}
+inline Time end_of(const Platform::Fault& fault) { return from_seconds(fault.at_s + fault.duration_s); }
 
 /// The speed of something over time: 1 normally, less during a fault, 0 while it is stopped. Overlapping faults multiply.
 class SpeedProfile {
@@ -19,7 +17,8 @@ class SpeedProfile {
   /// The first time from `at` on at which the speed is above 0; or never.
   Time moving_from(Time at) const;
 
-  /// When work that begins at `start` and takes `duration` at full speed is done; or never. Increases with both.
+  /// When work that begins at `start` and takes `duration` at full speed is done; or never, if it stops for good before.
+  /// Increases with both. Throws ConfigError if that is after the end of the clock.
   Time end(Time start, Time duration) const;
 
  private:

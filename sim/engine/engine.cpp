@@ -53,6 +53,7 @@ bool Engine::run(const std::function<bool(Time)>& stop_when) {
 
 void Engine::schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument) {
   if (at < now_) throw std::logic_error("an event was scheduled in the past");
+  expect_on_clock(at);
   events_.push({{at, actor, sequence_++}, &handler, argument});
 }
 
@@ -64,7 +65,10 @@ Time Engine::now() const {
 
 Time Engine::own_time() const { return std::max(now_, current_->own_time()); }
 
-void Engine::pass_until(Time at) { current_->set_own_time(std::max(at, own_time())); }
+void Engine::pass_until(Time at) {
+  expect_on_clock(at);
+  current_->set_own_time(std::max(at, own_time()));
+}
 
 void Engine::settle() {
   if (current_->own_time() <= now_) return;
@@ -99,6 +103,7 @@ void Engine::wake_at(Fiber& fiber, Time at) {
 
 void Engine::compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration) {
   settle();
+  expect_on_clock(now_ + at_least);
   Computing computing{current_, now_, at_least, sequence_++, &duration, nullptr};
   computing_.emplace(computing.sequence, &computing);
   bounds_.insert(bound(computing));
@@ -121,6 +126,13 @@ void Engine::take_finished(bool wait) {
     Time duration = result.error ? task.at_least : (*task.duration)();
     if (duration < task.at_least)
       task.error = std::make_exception_ptr(std::logic_error("a computation was shorter than its announced lower bound"));
+    if (!task.error && task.start + duration >= never) {
+      try {
+        refuse_end_of_clock();
+      } catch (...) {
+        task.error = std::current_exception();
+      }
+    }
     // A failed task has no duration; its fiber gets the error at the earliest time at which it could have continued.
     if (task.error) duration = task.at_least;
     events_.push({{task.start + duration, task.fiber->actor(), task.sequence}, task.fiber, 0});

@@ -57,7 +57,10 @@ Resources::Use Resources::take(Id id, Time head, std::int64_t bytes, Time at_lea
 }
 
 Resources::Use Resources::use(const Resource& resource, Time begin, Time duration) const {
-  if (resource.speed == none) return {begin, begin + duration};
+  if (resource.speed == none) {
+    expect_on_clock(begin + duration);
+    return {begin, begin + duration};
+  }
   const SpeedProfile& speed = speeds_[resource.speed];
   const Time moving = speed.moving_from(begin);
   return {moving, moving == never ? never : speed.end(moving, duration)};

@@ -138,7 +138,7 @@ Time Topology::level_latency(int from, int to) const {
 Time Topology::latency_of(int from, int to, const Platform::SizeClass& factors) const {
   const Time latency = level_latency(from, to);
   if (factors.latency_factor == 1) return latency;
-  return std::max<Time>(1, std::llround(static_cast<double>(latency) * factors.latency_factor));
+  return std::max<Time>(1, from_picoseconds(static_cast<double>(latency) * factors.latency_factor));
 }
 
 Time Topology::latency(int from, int to) const { return latency_of(device_of(from), device_of(to), size_classes_.front()); }

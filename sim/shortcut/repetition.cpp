@@ -150,7 +150,6 @@ bool Repetition::describe_resource(Resources::Id resource) {
 
 /// How many of `periods` periods, of length `period` each, to skip before another worker's message uses the route.
 Time Repetition::before_others(Time periods, Time period) const {
-  if (until_ == never) return periods;
   const Time room = until_ - latest_ - period;
   return room <= 0 ? 0 : std::min(periods, room / std::max<Time>(period, 1));
 }

@@ -175,6 +175,7 @@ Time TimeRecurrence::cross(const CachedRoute& cached, int hop, Message& message)
   const Time latency = hop == cached.route.wire ? cached.route.latency : 0;
   const Time begin =
       state_.timetable.take(cached.route.path[static_cast<std::size_t>(hop)], message.head, duration, message.origin);
+  failed_ |= begin + duration >= never;  // the simulation of each message will say so
   message.tail = std::max(begin + duration, message.tail) + latency;
   message.head = begin + latency;
   return begin + duration;

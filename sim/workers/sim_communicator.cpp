@@ -12,7 +12,7 @@
 namespace paragrad::sim {
 namespace {
 
-Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(static_cast<double>(time) * scale); }
+Time scaled(Time time, double scale) { return scale == 1 ? time : from_picoseconds(static_cast<double>(time) * scale); }
 
 }  // namespace
 

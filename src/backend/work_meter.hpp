@@ -9,11 +9,14 @@ namespace paragrad::backend {
 /// What limits a kernel: arithmetic (matrix products) or memory bandwidth (everything that streams through arrays once).
 enum class KernelKind : std::size_t { gemm, streaming, count };
 
+/// Counts past 2^64: a fast device does more in a day of simulated time.
+using Count = unsigned __int128;
+
 /// Work of one kind: number of kernel calls, floating-point operations, bytes read and written at least once.
 struct Work {
   std::uint64_t calls = 0;
-  std::uint64_t flops = 0;
-  std::uint64_t bytes = 0;
+  Count flops = 0;
+  Count bytes = 0;
 
   bool operator==(const Work&) const = default;
 };
@@ -36,7 +39,7 @@ class WorkMeter {
   const Work& of(KernelKind kind) const { return of_[static_cast<std::size_t>(kind)]; }
 
   WorkMeter& operator+=(const WorkMeter& other) { return combine(other, 1); }
-  WorkMeter& operator-=(const WorkMeter& other) { return combine(other, ~std::uint64_t{0}); }
+  WorkMeter& operator-=(const WorkMeter& other) { return combine(other, ~Count{0}); }
   WorkMeter operator*(std::uint64_t times) const {
     WorkMeter result;
     return result.combine(*this, times);
@@ -44,13 +47,14 @@ class WorkMeter {
   bool operator==(const WorkMeter&) const = default;
 
  private:
-  WorkMeter& combine(const WorkMeter& other, std::uint64_t factor) {
+  WorkMeter& combine(const WorkMeter& other, Count factor) {
+    const auto short_factor = static_cast<std::uint64_t>(factor);
     for (std::size_t kind = 0; kind < of_.size(); ++kind) {
-      of_[kind].calls += factor * other.of_[kind].calls;
+      of_[kind].calls += short_factor * other.of_[kind].calls;
       of_[kind].flops += factor * other.of_[kind].flops;
       of_[kind].bytes += factor * other.of_[kind].bytes;
     }
-    charged_ps_ += factor * other.charged_ps_;
+    charged_ps_ += short_factor * other.charged_ps_;
     return *this;
   }
 

@@ -11,7 +11,7 @@ namespace {
 using backend::KernelKind;
 
 std::uint64_t all_flops(const backend::WorkMeter& work) {
-  return work.of(KernelKind::gemm).flops + work.of(KernelKind::streaming).flops;
+  return static_cast<std::uint64_t>(work.of(KernelKind::gemm).flops + work.of(KernelKind::streaming).flops);
 }
 
 std::uint64_t activation_bytes(const Graph& graph, const Node& node) {
@@ -60,7 +60,8 @@ std::vector<NodeCost> node_costs(const Graph& graph) {
     }
     backend::WorkMeter all = device->meter();
     all -= before;
-    costs[n] = {forward.of(KernelKind::gemm).flops / 2, all_flops(all), activation_bytes(graph, node)};
+    costs[n] = {static_cast<std::uint64_t>(forward.of(KernelKind::gemm).flops / 2), all_flops(all),
+                activation_bytes(graph, node)};
   }
   return costs;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What does not fit into memory, onto the disk or below a limit ends with one sentence, if possible before it is begun."""
 
+import json
 import os
 import resource
 import shutil
@@ -70,6 +71,22 @@ class Disk(CliTest):
         options = ["train", *self.task, "--out", out, "--checkpoint-every", 1, "--resume"]
         self.assert_refused(run(*options, **under(resource.RLIMIT_FSIZE, 3000)), "File too large")
         self.assertEqual(weights(run(*options)), weights(run("train", *self.task)))
+
+
+class Clock(CliTest):
+    def simulate(self, *arguments: str):
+        return run("simulate", "--device", "meta", "--model", "784-512-10:relu", "--train-samples", "1000000", "--blocks", "1", "--minibatch",
+                   "100000", "--workers", "4", "--strategy", "data_parallel", "--platform", PLATFORM, "--quiet", *arguments)
+
+    def test_a_simulation_ends_after_weeks_or_is_refused_with_the_end_of_the_clock(self):
+        out = self.folder / "weeks"
+        weeks = self.simulate("--device-rate", "1", "--epochs", "12", "--out", str(out))  # a million samples on four devices in each
+        self.assertEqual(weeks.returncode, 0, weeks.stderr)
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        self.assertAlmostEqual([record["time_s"] for record in records if "epoch" in record][-1], 3e6, delta=2e4)
+        self.assert_refused(self.simulate("--device-rate", "1", "--epochs", "14"), "more than 40 days of simulated time", "--max-blocks")
+        for strategy in ("model_averaging", "async_sgd", "bmuf"):
+            self.assert_refused(self.simulate("--device-rate", "1", "--epochs", "500", "--strategy", strategy), "more than 40 days")
 
 
 if __name__ == "__main__":
