@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "backend/kernels/scale.hpp"
@@ -62,8 +64,9 @@ void Lars::update_matrix(backend::KernelQueue& queue, core::Range range, Step st
   const double w = std::sqrt(queue.squared_norm(range.of(parameters)));
   const double g = std::sqrt(queue.squared_norm(range.of(gradients())));
   const double ratio = w > 0 && g > 0 ? trust_ * step.samples * w / (g + step.decay * w) : 1;
-  queue.run(backend::Scale{static_cast<float>(ratio), range.of(gradients())});
-  step.decay *= static_cast<float>(ratio);
+  const auto factor = static_cast<float>(std::min<double>(ratio, std::numeric_limits<float>::max()));  // of tiny gradients
+  queue.run(backend::Scale{factor, range.of(gradients())});
+  step.decay *= factor;
   SeparateMomentum::update(queue, range, step, parameters);
 }
 

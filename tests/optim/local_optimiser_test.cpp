@@ -359,3 +359,28 @@ TEST_CASE("an unknown rule is refused by name", "[optim]") {
   REQUIRE_THROWS_WITH(make_optimiser({.name = "rprop"}, *device, layout, false),
                       contains_text("rprop") && contains_text("nesterov"));
 }
+
+TEST_CASE("no gradient, however small, and no weights of zero keep a rule from going on", "[optim]") {
+  for (const core::EntryInfo& entry : optimiser_catalogue().entries)
+    for (const float first : {0.f, 1e-44f, 1e-38f, 1e-30f, 1e15f})
+      for (const float weight : {0.f, 1.f, 100.f}) {
+        const auto device = backend::make_device("cpu");
+        const auto rule = make_optimiser({.name = entry.name}, *device, layout, true);
+        std::vector<float> w(count, weight);
+        const auto step = [&](float gradient) {
+          for (float& element : rule->gradients()) element = gradient;
+          rule->begin_step();
+          rule->update(*device, {0, count}, {.rate = 1e-3f, .momentum = 0.5f, .samples = samples}, w);
+        };
+        step(first);
+        for (const float element : w) REQUIRE(std::isfinite(element));
+        const std::vector<float> before = w;
+        for (int i = 0; i < 500; ++i)
+          step(first == 1e15f ? 1e15f : 1.f);  // after a huge one, means of squares take long to fall
+        CAPTURE(entry.name, first, weight);
+        for (std::size_t i = 0; i < count; ++i) {
+          REQUIRE(std::isfinite(w[i]));
+          REQUIRE(w[i] < before[i]);
+        }
+      }
+}
