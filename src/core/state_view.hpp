@@ -22,6 +22,12 @@ enum class Rescale {
   own      ///< it belongs to a worker, and there is no rule
 };
 
+/// What becomes of an array when the worker's gradients are summed over another share of a minibatch's samples.
+enum class GrowsWith {
+  nothing,  ///< parameters, and what is made of mean gradients
+  share     ///< sums of gradients
+};
+
 /// The named state that the parts of a training keep between minibatches: enough to stop and to resume with bit-identical
 /// results. Refers to the owner's memory, which must not move.
 struct StateView {
@@ -30,6 +36,7 @@ struct StateView {
     std::span<float> values;  ///< memory of the worker's device, or of the host
     Rescale rescale;
     std::vector<Range> pieces;  ///< with Rescale::pieces: what `values` hold, one after the other, of the whole array
+    GrowsWith grows_with = GrowsWith::nothing;
   };
   struct Number {
     std::string name;
@@ -47,8 +54,8 @@ struct StateView {
   std::vector<Array> arrays;
   std::vector<Number> numbers;
 
-  void add(std::string name, std::span<float> values, Rescale rescale) {
-    if (!values.empty()) arrays.push_back({std::move(name), values, rescale, {}});
+  void add(std::string name, std::span<float> values, Rescale rescale, GrowsWith grows_with = GrowsWith::nothing) {
+    if (!values.empty()) arrays.push_back({std::move(name), values, rescale, {}, grows_with});
   }
   /// Pieces of an array that the workers share; this worker's may be empty. Pieces of different workers may overlap; then
   /// they are equal there.

@@ -67,7 +67,7 @@ class LocalOptimiser {
   /// True if update() needs all parameters at once, because it works on whole matrices.
   virtual bool needs_all() const { return false; }
 
-  /// Adds the state that the rule keeps between minibatches.
+  /// Adds the state that the rule keeps between minibatches, and says what each array grows with.
   virtual void describe_state(core::StateView& state) = 0;
 
   /// For strategies that filter moments; nullopt if the rule has none.

@@ -20,7 +20,7 @@ class FusedMomentum : public LocalOptimiser {
   void swap_gradients(core::Arena& other) override { std::swap(direction_, other); }
 
   void describe_state(core::StateView& state) override {
-    if (has_momentum_) state.add("velocity", direction_.span(), core::Rescale::mean);
+    if (has_momentum_) state.add("velocity", direction_.span(), core::Rescale::mean, core::GrowsWith::share);
   }
   void forget(backend::KernelQueue& queue) override {
     if (has_momentum_) queue.run(backend::Fill{0, direction_.span()});

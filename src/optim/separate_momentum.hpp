@@ -18,7 +18,9 @@ class SeparateMomentum : public LocalOptimiser {
   float keep(const Step&) const override { return 0; }
   bool descends() const override { return false; }
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
-  void describe_state(core::StateView& state) override { state.add("velocity", velocity_.span(), core::Rescale::mean); }
+  void describe_state(core::StateView& state) override {
+    state.add("velocity", velocity_.span(), core::Rescale::mean, core::GrowsWith::share);
+  }
   void forget(backend::KernelQueue& queue) override { queue.run(backend::Fill{0, velocity_.span()}); }
 
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override {

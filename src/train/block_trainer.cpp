@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "backend/kernels/scale.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/time_breakdown.hpp"
@@ -66,6 +67,8 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& 
       const double rate =
           setting_.schedule->rate((static_cast<double>(position_) + in_block) / static_cast<double>(blocks_));
       replica_.step = exchanging() ? step_sizes_.of(rate, together) : step_sizes_.of_part(rate, mine, together);
+      if (exchanging() || mine > 0)
+        convert_state(exchanging() ? 1 : static_cast<double>(mine) / static_cast<double>(together));
       train_minibatch(mine, samples, sums);
     }
     settle_losses(sums);
@@ -75,6 +78,20 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& 
     minibatches();
   else
     compute(worker_, *learner_, expected_work(plan), minibatches);
+}
+
+// A step on a part of a minibatch is as long as one on the whole, because its rate is divided by the part. What the
+// optimiser has summed over the whole, or over another part, has to shrink or grow likewise.
+void BlockTrainer::convert_state(double share) {
+  if (share == share_) return;
+  const auto factor = static_cast<float>(share / share_);
+  core::StateView state;
+  learner_->optimiser().describe_state(state);
+  worker_.run_kernels([&](backend::KernelQueue& queue) {
+    for (const core::StateView::Array& array : state.arrays)
+      if (array.grows_with == core::GrowsWith::share) queue.run(backend::Scale{factor, array.values});
+  });
+  share_ = share;
 }
 
 void BlockTrainer::train_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums) {

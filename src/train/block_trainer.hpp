@@ -47,6 +47,9 @@ class BlockTrainer {
   strategies::Replica& replica() { return replica_; }
   const StepSizes& step_sizes() const { return step_sizes_; }
 
+  /// Of the optimiser's state: which part of a minibatch its sums of gradients are taken over.
+  void describe_state(core::StateView& state) { state.add("share", share_, core::Rescale::mean); }
+
   void start_strategy() { strategy_->start(worker_, replica_); }
   void begin_epoch(const EpochSetting& setting);
 
@@ -59,6 +62,7 @@ class BlockTrainer {
   bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
   bool exchanging() const { return !setting_.alone && exchanges(); }
   void train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
+  void convert_state(double share);
   void train_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
   void exchange_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
   void synchronise(std::size_t samples);
@@ -85,6 +89,7 @@ class BlockTrainer {
   std::size_t position_ = 0;   // of the block
   std::size_t blocks_ = 0;     // of the epoch
   std::size_t minibatch_ = 0;  // in the block
+  double share_ = 1;           // see describe_state
 };
 
 }  // namespace paragrad::train

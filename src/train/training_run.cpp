@@ -136,3 +136,4 @@ core::StateView TrainingRun::describe() {
 }
 
 }  // namespace paragrad::train
+  add_state(all, "optimiser", blocks);

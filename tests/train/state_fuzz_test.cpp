@@ -53,7 +53,7 @@ void make_checksum_right(Hdf5Content& content) {
 Hdf5Content state_content() {
   Hdf5Content content;
   content.attributes = {{"/", "format", "paragrad-state"},
-                        {"/", "version", std::uint64_t{5}},
+                        {"/", "version", std::uint64_t{6}},
                         {"/", "xxh3", ""},
                         {"/", "run", "a run"},
                         {"/", "set", "0-1-0"},

@@ -9,7 +9,7 @@ namespace paragrad::train {
 namespace {
 
 constexpr const char* state_format = "paragrad-state";
-constexpr std::uint64_t state_version = 5;
+constexpr std::uint64_t state_version = 6;
 
 /// Whether `bounds` are beginnings and ends of ranges with this number of elements in all.
 bool are_pieces_of(std::size_t elements, std::span<const std::uint64_t> bounds) {
