@@ -31,6 +31,24 @@ struct Step {
   }
 };
 
+/// Whether the momentum of an update depends on its samples.
+struct MomentumUnit {
+  bool per_sample = false;   ///< it is a time constant: exp(-n/T) for n samples. Otherwise it is per update
+  bool scales_rate = false;  ///< then the rate is proportional to 1 - momentum, see train::StepSizes
+};
+
+/// `step` for one update with its own samples and those of `other`. Rate and momentum are those of `step`, converted to the
+/// samples of both if the momentum depends on them.
+inline Step joined(Step step, const Step& other, MomentumUnit unit) {
+  step.decay += other.decay;
+  step.samples += other.samples;
+  if (!unit.per_sample) return step;
+  const float momentum = step.momentum * other.momentum;
+  if (unit.scales_rate) step.rate *= (1 - momentum) / (1 - step.momentum);
+  step.momentum = momentum;
+  return step;
+}
+
 inline Step without_decay(Step step) {
   step.decay = 0;
   return step;

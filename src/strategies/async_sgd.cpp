@@ -33,12 +33,13 @@ void AsyncSgd::step(comm::Worker& worker, Replica& replica) {
     worker.run(backend::Copy{coming_.span(), replica.parameters});
     take_in(worker, replica);
   }
-  if (!fetch) descend(worker, replica, replica.optimiser.gradients(), replica.step);
+  if (!fetch) descend(worker, replica, replica.optimiser.gradients(), replica.step.rate);
   add_up(worker, replica, used);
   exchange(worker, replica, due(worker, replica), fetch);
 }
 
 void AsyncSgd::add_up(comm::Worker& worker, Replica& replica, const Versions& used) {
+  own_rate_ = replica.step.rate;
   if (minibatches_++ == 0) {
     replica.optimiser.swap_gradients(sum_);
     step_ = replica.step;
@@ -46,20 +47,17 @@ void AsyncSgd::add_up(comm::Worker& worker, Replica& replica, const Versions& us
     return;
   }
   worker.run(backend::Add{replica.optimiser.gradients(), sum_.span()});
-  const optim::Step before = step_;
-  step_ = replica.step;
-  step_.samples += before.samples;
-  step_.decay += before.decay;
+  step_ = optim::joined(replica.step, step_, momentum_unit());
 }
 
-void AsyncSgd::descend(comm::Worker& worker, Replica& replica, std::span<float> gradient, const optim::Step& step) {
-  worker.run(backend::Descend{step.rate, 0, gradient, replica.parameters});
+void AsyncSgd::descend(comm::Worker& worker, Replica& replica, std::span<float> gradient, float rate) {
+  worker.run(backend::Descend{rate, 0, gradient, replica.parameters});
 }
 
 // Takes in fetched parameters, reapplying what has not been pushed.
 void AsyncSgd::take_in(comm::Worker& worker, Replica& replica) {
   versions() = coming_versions_;
-  if (minibatches_ > 0) descend(worker, replica, sum_.span(), step_);
+  if (minibatches_ > 0) descend(worker, replica, sum_.span(), own_rate_);
 }
 
 // Requests of a worker are served in their order: a fetch sees the push before it.

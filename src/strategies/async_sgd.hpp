@@ -11,10 +11,9 @@ namespace paragrad::strategies {
 /// end of an epoch, so the parameters may have been updated since a gradient's were fetched: the gradient is then stale.
 ///
 /// push_every   sums the gradients of this many minibatches and pushes them as one update of all their samples, with the
-///              momentum of the last.
+///              momentum of the last, or that of all their samples if it is a time constant.
 /// fetch_every  between fetches a worker updates its own copy: w -= rate·g, without momentum. It reapplies what it has not
-/// yet
-///              pushed to newly fetched parameters (read-my-writes; Ho et al., NIPS 2013).
+///              yet pushed to newly fetched parameters (read-my-writes; Ho et al., NIPS 2013).
 /// prefetch     the push and fetch of one minibatch overlap with the next minibatch: workers do not wait for messages, but
 ///              gradients are one minibatch staler, which is as many updates as there are workers.
 class AsyncSgd : public ServerStrategy {
@@ -43,7 +42,7 @@ class AsyncSgd : public ServerStrategy {
 
  private:
   void add_up(comm::Worker& worker, Replica& replica, const Versions& used);
-  void descend(comm::Worker& worker, Replica& replica, std::span<float> gradient, const optim::Step& step);
+  void descend(comm::Worker& worker, Replica& replica, std::span<float> gradient, float rate);
   void take_in(comm::Worker& worker, Replica& replica);
   void exchange(comm::Worker& worker, Replica& replica, bool push, bool fetch);
 
@@ -51,8 +50,9 @@ class AsyncSgd : public ServerStrategy {
   bool has_limits_;  // of gradients or weights, which the servers enforce
   core::Arena sum_;  // of gradients not yet pushed, or being pushed
   std::size_t minibatches_ = 0;
-  optim::Step step_;  // of the sum
-  Versions first_;    // of the parameters used by its first minibatch
+  optim::Step step_;    // of the sum
+  float own_rate_ = 0;  // of the last minibatch in it, without momentum: for the worker's own copy
+  Versions first_;      // of the parameters used by its first minibatch
   std::size_t since_fetch_ = 0;
 
   core::Arena coming_;  // prefetch: the next parameters

@@ -10,7 +10,8 @@ namespace {
 
 class QuorumPolicy : public Policy {
  public:
-  QuorumPolicy(int workers, int backup) : wanted_(workers - backup), workers_(workers), there_(workers) {}
+  QuorumPolicy(int workers, int backup, optim::MomentumUnit momentum)
+      : wanted_(workers - backup), workers_(workers), there_(workers), momentum_(momentum) {}
 
   /// No worker computes with the same version twice.
   bool answers(const Shard& shard, int, std::uint64_t version) const override { return shard.version() > version; }
@@ -23,8 +24,7 @@ class QuorumPolicy : public Policy {
       step_ = push.step;
     } else {
       comm.add(shard.gradient(), sum_.span());
-      step_.samples += push.step.samples;
-      step_.decay += push.step.decay;
+      step_ = optim::joined(step_, push.step, momentum_);
     }
     update_if_enough(comm, shard);
     return true;
@@ -49,6 +49,7 @@ class QuorumPolicy : public Policy {
   int wanted_;
   int workers_;  // not lost
   int there_;    // of these, not yet at the end of the epoch
+  optim::MomentumUnit momentum_;
   int count_ = 0;
   core::Arena sum_;
   optim::Step step_;
@@ -77,7 +78,7 @@ class BackupWorkers : public AsyncSgd {
 
  protected:
   std::unique_ptr<Policy> make_policy(int workers) const override {
-    return std::make_unique<QuorumPolicy>(workers, backup_);
+    return std::make_unique<QuorumPolicy>(workers, backup_, momentum_unit());
   }
   bool holds_fetches() const override { return true; }
   std::size_t shards(int) const override { return 1; }

@@ -75,6 +75,13 @@ std::string StepSizes::describe() const {
   return text;
 }
 
+optim::MomentumUnit momentum_unit(const TrainingOptions& options) {
+  const std::string& rule = options.optimiser.name;
+  const bool becomes_time_constant = options.minibatch_search.enabled && options.momentum > 0;
+  const bool per_sample = optim::heeds_momentum(rule) && (options.momentum_time_constant > 0 || becomes_time_constant);
+  return {.per_sample = per_sample, .scales_rate = per_sample && !optim::has_unit_gain(rule)};
+}
+
 optim::OptimiserOptions update_rule(const TrainingOptions& options) {
   optim::OptimiserOptions rule = options.optimiser;
   rule.has_momentum = options.momentum > 0 || options.momentum_time_constant > 0;

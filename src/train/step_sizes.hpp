@@ -50,6 +50,9 @@ class StepSizes {
   double l2_;
 };
 
+/// How StepSizes makes the momentum of an update from its samples. Throws ConfigError for an unknown optimiser.
+optim::MomentumUnit momentum_unit(const TrainingOptions& options);
+
 /// The local update rule selected by the options; without momentum it needs no velocity.
 optim::OptimiserOptions update_rule(const TrainingOptions& options);
 

@@ -2,6 +2,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "train/step_sizes.hpp"
 
 namespace paragrad::train {
 
@@ -15,6 +16,7 @@ int replicas(const TrainingOptions& options, int workers) {
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options) {
   strategies::StrategyContext context{.seed = options.seed, .server = options.servers};
   context.server.rule = options.optimiser;
+  if (has_servers(options)) context.server.momentum = momentum_unit(options);
   return strategies::make_strategy(options.strategy, options.strategy_settings, context);
 }
 

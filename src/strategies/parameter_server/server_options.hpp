@@ -35,6 +35,7 @@ struct PushOptions : ServerOptions {
 /// What the run gives to servers.
 struct ServerContext {
   optim::OptimiserOptions rule{};          ///< the servers' optimiser
+  optim::MomentumUnit momentum{};          ///< of the steps that workers push
   std::string record{};                    ///< file for the order in which servers served requests; "": none
   RunShape shape{};                        ///< of the run, for that file
   std::shared_ptr<const Orders> replay{};  ///< serve in this order

@@ -57,6 +57,7 @@ class ServerStrategy : public ServedStrategy {
 
   int servers() const { return options_.servers; }
   Link& link() { return *link_; }
+  optim::MomentumUnit momentum_unit() const { return context_.momentum; }
   Versions& versions() { return versions_; }  ///< of the parameters the worker computes with
 
   /// Runs talk(communicator) as a communication task and waits for it and for all tasks launched before.
