@@ -140,6 +140,10 @@ class ServedStrategy : public ExchangingStrategy {
   /// changed; discard the sums, let each worker redo its part, and call again.
   virtual bool add_up(comm::Worker& worker, std::span<double> values) = 0;
 
+  /// After start(), for a training that one worker has begun alone: the servers' rule goes on with the state of the
+  /// replica's optimiser, the same on all workers.
+  virtual void hand_over(comm::Worker&, Replica&) = 0;
+
   /// State on servers. All workers call them: collect_state before a state is saved, spread_state after one was restored.
   virtual void collect_state(comm::Worker&, Replica&) = 0;
   virtual void spread_state(comm::Worker&, Replica&) = 0;

@@ -221,6 +221,15 @@ void ServerStrategy::describe_state(core::StateView& state) {
     state.add(core::format("version{}", i), kept_versions_[i], core::Rescale::own);
 }
 
+void ServerStrategy::hand_over(comm::Worker& worker, Replica& replica) {
+  core::StateView whole;
+  replica.optimiser.describe_state(whole);
+  if (whole.arrays.empty() && whole.numbers.empty()) return;
+  collect_state(worker, replica);
+  for (const auto& [index, copy] : copies_) copy->take_over(whole, shards_[index], worker.device());
+  spread_state(worker, replica);
+}
+
 // Worker k keeps the state of shards k, k + N, …
 void ServerStrategy::collect_state(comm::Worker& worker, Replica& replica) {
   copies_.clear();

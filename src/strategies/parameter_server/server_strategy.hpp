@@ -35,6 +35,7 @@ class ServerStrategy : public ServedStrategy {
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void serve(comm::Worker& all_ranks, int workers) override;
   void describe_state(core::StateView& state) override;
+  void hand_over(comm::Worker& worker, Replica& replica) override;
   void collect_state(comm::Worker& worker, Replica& replica) override;
   void spread_state(comm::Worker& worker, Replica& replica) override;
 
@@ -56,8 +57,8 @@ class ServerStrategy : public ServedStrategy {
   virtual void check(int /*workers*/) const {}
 
   int servers() const { return options_.servers; }
-  Link& link() { return *link_; }
   optim::MomentumUnit momentum_unit() const { return context_.momentum; }
+  Link& link() { return *link_; }
   Versions& versions() { return versions_; }  ///< of the parameters the worker computes with
 
   /// Runs talk(communicator) as a communication task and waits for it and for all tasks launched before.

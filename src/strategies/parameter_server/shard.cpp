@@ -30,6 +30,17 @@ void Shard::apply(comm::Communicator& comm, const optim::Step& step) {
   updates_ += 1;
 }
 
+void Shard::take_over(const core::StateView& whole, core::Range range, backend::Device& device) {
+  core::StateView own;
+  rule_->describe_state(own);
+  for (const core::StateView::Array& to : own.arrays)
+    for (const core::StateView::Array& from : whole.arrays)
+      if (from.name == to.name) device.transfer(std::span<const float>(range.of(from.values)), to.values);
+  for (const core::StateView::Number& to : own.numbers)
+    for (const core::StateView::Number& from : whole.numbers)
+      if (from.name == to.name) to.set(from.get());
+}
+
 void Shard::describe_state(core::StateView& state) {
   state.add("parameters", parameters_, core::Rescale::own);
   rule_->describe_state(state);

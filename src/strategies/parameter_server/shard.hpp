@@ -31,6 +31,10 @@ class Shard {
   /// Swaps gradient() with `other`, which has the same length.
   void swap_gradient(core::Arena& other) { rule_->swap_gradients(other); }
 
+  /// Takes over the state of a rule for all parameters, of which the shard's are `range`. Numbers and arrays that its own
+  /// rule does not have are left out.
+  void take_over(const core::StateView& whole, core::Range range, backend::Device& device);
+
   void describe_state(core::StateView& state);
 
  private:

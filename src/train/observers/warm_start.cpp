@@ -6,7 +6,7 @@ namespace paragrad::train {
 namespace {
 
 /// Until `parallel-start-epoch` worker 0 trains alone. Then the others get its optimiser state, as if they had trained too,
-/// and the strategy starts.
+/// and the strategy starts; its servers, if it has any, get that state as well.
 class WarmStart : public LoopObserver {
  public:
   using LoopObserver::LoopObserver;
@@ -22,6 +22,8 @@ class WarmStart : public LoopObserver {
       number.set(value);
     }
     run_.start_strategy();
+    if (auto* const strategy = run_.served())
+      run_.traffic.without([&] { strategy->hand_over(run_.worker, run_.blocks.replica()); });
   }
 
   void after_epoch() override {
