@@ -52,6 +52,27 @@ TEST_CASE("workers share minibatches of sequences without a change of the result
   CHECK(three.valid.loss == Approx(one.valid.loss).epsilon(1e-3));
 }
 
+TEST_CASE("with sequences workers that share minibatches end where one worker does, whatever their number", "[train]") {
+  RecurrentTask task(GENERATE("whole", "3-8+3"));
+  task.options.minibatch = GENERATE(0u, 7u, 64u);
+  task.options.shuffle = GENERATE(false, true);
+  task.options.blocks = GENERATE(1u, 3u);
+  task.options.epochs = 2;
+  CAPTURE(task.options.chunks, task.options.minibatch, task.options.shuffle, task.options.blocks);
+  task.options.strategy = "sgd";
+  const train::Result one = task.simulate(1);
+  for (const std::string strategy : {"data_parallel", "post_local_sgd"})
+    for (const int workers : {2, 3, 7}) {
+      task.options.strategy = strategy;
+      task.options.strategy_settings.clear();
+      test::give(task.options, "local-start-epoch", 1000);
+      const train::Result several = task.simulate(workers);
+      CHECK(several.samples == one.samples);
+      CHECK(several.train.loss == Approx(one.train.loss).epsilon(1e-5));
+      CHECK(several.valid.loss == Approx(one.valid.loss).epsilon(1e-5));
+    }
+}
+
 TEST_CASE("workers are dealt whole chunks of sequences, which together are those of one worker", "[train]") {
   RecurrentTask task("3-8+3/2");
   task.options.strategy = "data_parallel";

@@ -138,6 +138,12 @@ std::size_t splits_per_block(const TrainingOptions& options, int workers) {
 }
 
 data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std::size_t, 3>& samples) {
+/// The same for sequences, which have an order of their own in each split: workers that share minibatches take parts of the
+/// whole block, whose order must not depend on their number.
+std::size_t splits_of_sequences(const TrainingOptions& options, int workers) {
+  return options.splits == 0 && shares_minibatches(options) ? 1 : splits_per_block(options, workers);
+}
+
   if (samples[0] == 0)
     throw core::ConfigError("a timing run needs a data set size: give `train-samples`, or `data` with a file");
   data::DatasetInfo info;
@@ -210,8 +216,8 @@ TrainingData open_evaluation_data(const TrainingOptions& options) {
 
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers) {
   const int own = replicas(options, workers);
-  return partition_of(source, splits_per_block(options, own), blocks_of(options, source.samples(data::Subset::train), own),
-                      options.seed);
+  const std::size_t splits = source.has_sequences() ? splits_of_sequences(options, own) : splits_per_block(options, own);
+  return partition_of(source, splits, blocks_of(options, source.samples(data::Subset::train), own), options.seed);
 }
 
 TrainingData open_training_data(const TrainingOptions& options, int workers) {
