@@ -31,6 +31,10 @@ const Node* Graph::needs_whole_minibatch() const {
   return find_node(nodes_, [](const Node& node) { return node.op->needs_whole_minibatch(); });
 }
 
+const Node* Graph::needs_two_rows() const {
+  return find_node(nodes_, [&](const Node& node) { return node.op->values_in_variance(types_of(node.inputs)) == 1; });
+}
+
 void Graph::initialise(std::uint64_t seed, std::span<float> model) const {
   if (model.size() != model_size()) throw std::logic_error("not the size of the model");
   std::uint32_t stream = 0;  // one for each node with parameters

@@ -84,6 +84,9 @@ class Graph {
   const Node* not_computable() const;
   const Node* needs_whole_minibatch() const;
 
+  /// The first node that needs more than one row for a variance; nullptr: none.
+  const Node* needs_two_rows() const;
+
   /// Fills host memory of model_size(): a function of the seed alone.
   void initialise(std::uint64_t seed, std::span<float> model) const;
 

@@ -98,6 +98,9 @@ class Op {
   /// Whether a sample's outputs depend on the other samples of its minibatch, which then cannot be cut into micro-batches.
   virtual bool needs_whole_minibatch() const { return false; }
 
+  /// In training it takes the variance of each channel over the minibatch: from so many values of a row. 0: it takes none.
+  virtual std::size_t values_in_variance(Types /*inputs*/) const { return 0; }
+
   /// It has no backward pass: its inputs must not depend on parameters.
   virtual bool takes_only_data() const { return false; }
 

@@ -19,6 +19,7 @@ class BatchNorm final : public Op {
   std::vector<BufferSpec> buffers(Types inputs) const override;
   std::vector<MemorySpec> memory(Types inputs) const override;
   bool needs_whole_minibatch() const override { return true; }
+  std::size_t values_in_variance(Types inputs) const override { return inputs[0].size() / channels_of(inputs[0]); }
   bool has_state_gradient() const override { return true; }
   backend::Activation activation() const override { return f_; }
   std::shared_ptr<const Op> with_activation(backend::Activation f) const override;

@@ -19,6 +19,8 @@ std::vector<ValueType> GroupNorm::infer(Types inputs) const {
   const std::size_t channels = inputs[0].shape.extents.back();
   if (groups_ == 0 || channels % groups_ != 0)
     throw core::ConfigError(core::format("cannot divide {} channels into {} groups", channels, groups_));
+  if (inputs[0].size() == groups_)
+    throw core::ConfigError(core::format("{} groups of a single value are all normalised to 0: give fewer groups", groups_));
   return {inputs[0]};
 }
 

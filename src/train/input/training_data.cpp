@@ -10,6 +10,7 @@
 #include "nn/node_text.hpp"
 #include "nn/tensor_parallel.hpp"
 #include "speech/tokens.hpp"
+#include "train/input/variance_check.hpp"
 #include "train/pretraining_checks.hpp"
 
 namespace paragrad::train {
@@ -137,13 +138,13 @@ std::size_t splits_per_block(const TrainingOptions& options, int workers) {
   return options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
 }
 
-data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std::size_t, 3>& samples) {
 /// The same for sequences, which have an order of their own in each split: workers that share minibatches take parts of the
 /// whole block, whose order must not depend on their number.
 std::size_t splits_of_sequences(const TrainingOptions& options, int workers) {
   return options.splits == 0 && shares_minibatches(options) ? 1 : splits_per_block(options, workers);
 }
 
+data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std::size_t, 3>& samples) {
   if (samples[0] == 0)
     throw core::ConfigError("a timing run needs a data set size: give `train-samples`, or `data` with a file");
   data::DatasetInfo info;
@@ -231,6 +232,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
   source.partition = std::make_shared<const data::Partition>(partition_for(source, options, workers));
+  check_variances(options, source, replicas(options, workers));
   return source;
 }
 
@@ -257,6 +259,7 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers,
   if (dataset && !source.has_sequences()) stored = data::Partition::find(*dataset, splits, blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(
       stored ? stored->without_rows() : data::Partition::of_sizes(samples, splits, blocks, options.seed));
+  check_variances(options, source, own);
   return source;
 }
 

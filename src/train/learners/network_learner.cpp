@@ -25,7 +25,8 @@ NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn
       rows_per_sample_(rows_per_sample),
       peers_(std::move(peers)),
       model_(device, std::move(graph), micro_batch(options, minibatch) * rows_per_sample, peers_.get()),
-      criterion_(criterion_of(options)) {}
+      criterion_(criterion_of(options)),
+      needs_two_rows_(model_.graph().needs_two_rows()) {}
 
 void NetworkLearner::restore(std::span<const float> model) {
   if (!computes() || model.empty()) return;
@@ -49,6 +50,11 @@ void NetworkLearner::describe_state(core::StateView& state) {
 void NetworkLearner::do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch,
                               nn::GradientSink sink, backend::LossSum* into, const nn::GradientReady& ready) {
   if (steps.begin == 0) {
+    if (needs_two_rows_ != nullptr && batch.size() == 1)  // as with `balance`; otherwise this was found before training
+      throw core::ConfigError(core::format(
+          "a worker's part of a minibatch became a single row, over which {} ({}) has no variance: give a larger "
+          "`minibatch`, fewer workers or, with data_parallel, `sync-batch-norm`",
+          needs_two_rows_->name, needs_two_rows_->op->name()));
     model_.forward(queue, parameters(), batch);
     model_.loss(queue, criterion_, batch, into);
   }

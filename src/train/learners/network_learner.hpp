@@ -41,6 +41,7 @@ class NetworkLearner : public BackpropLearner {
   std::unique_ptr<nn::ReplicaPeers> peers_;
   nn::Model model_;
   nn::Criterion criterion_;  // of training; scores are not smoothed
+  const nn::Node* needs_two_rows_;
 };
 
 /// options must outlive the returned function and its learners.
