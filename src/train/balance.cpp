@@ -22,8 +22,8 @@ double relative(double speed, double mean) {
 Balance::Balance(int workers, bool enabled)
     : workers_(static_cast<std::size_t>(workers)), before_(enabled ? workers_ : 0, 1.), latest_(before_) {}
 
-// The estimate is the mean of the old and the new speed, so that one disturbed block does not upset the shares. A worker
-// without samples keeps its old estimate.
+// The estimate is the mean of the old and the new speed, so that one disturbed block does not upset the shares. That of a
+// worker without samples approaches the mean, or else one that was very slow once would never be measured again.
 void Balance::measured(comm::Communicator& comm, double samples, double seconds) {
   if (!enabled()) return;
   std::vector<double> speeds(workers_);
@@ -32,8 +32,7 @@ void Balance::measured(comm::Communicator& comm, double samples, double seconds)
   before_ = latest_;
   const auto known = static_cast<double>(workers_ - static_cast<std::size_t>(std::ranges::count(speeds, 0.)));
   const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.) / known;
-  for (std::size_t k = 0; k < workers_; ++k)
-    if (speeds[k] > 0) latest_[k] = (latest_[k] + relative(speeds[k], mean)) / 2;
+  for (std::size_t k = 0; k < workers_; ++k) latest_[k] = (latest_[k] + (speeds[k] > 0 ? relative(speeds[k], mean) : 1)) / 2;
 }
 
 core::Range Balance::part_of(std::size_t length, int rank, bool ahead) const {

@@ -61,6 +61,22 @@ TEST_CASE("who had no samples is believed to be as fast as before, and the other
   CHECK(sizes == std::vector<std::size_t>{500, 300, 400});  // of (1 + 3/2)/2, (1 + 1/2)/2 and 1
 }
 
+TEST_CASE("a worker that was so slow that it got no samples is tried again", "[train]") {
+  sim::run(2, [&](comm::Worker& worker) {
+    train::Balance balance(2, true);
+    const auto block = [&](double seconds) {
+      const auto samples = static_cast<double>(balance.part_of(16, worker.rank(), true).size());
+      balance.measured(worker.comm(), samples, worker.rank() == 0 ? samples * seconds : samples);
+      return samples;
+    };
+    double samples = 8;
+    for (int count = 0; count < 10; ++count) samples = std::min(samples, block(1e6));
+    CHECK((worker.rank() == 1 || samples == 0));
+    for (int count = 0; count < 40; ++count) samples = block(1);
+    CHECK(samples >= 7);
+  });
+}
+
 TEST_CASE("without balance parts are equal", "[train]") {
   const train::Balance balance(3, false);
   for (int rank = 0; rank < 3; ++rank)
