@@ -133,8 +133,9 @@ void BlockTrainer::take_in(const backend::LossSum& loss, std::size_t scored, std
   if (!std::isfinite(loss.loss) && !setting_.trial)
     throw core::ConfigError(core::format(
         "the loss became {} on worker {} in epoch {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
-        "the last complete epoch)",
-        loss.loss, worker_.rank(), setting_.epoch, position_ + 1, minibatch + 1));
+        "the {})",
+        loss.loss, worker_.rank(), setting_.epoch, position_ + 1, minibatch + 1,
+        options_.keep_best ? "best model so far" : "last complete epoch"));
   sums.loss += loss.loss;
   sums.errors += static_cast<double>(loss.errors);
   sums.samples += static_cast<double>(scored);

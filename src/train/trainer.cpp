@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
@@ -152,22 +153,27 @@ Result Trainer::finish() {
   if (run_.output.last_phase)
     result.test = run_.evaluator.score(data::Subset::test);
   else
-    result.model = learner.snapshot();
+    run_.expect_finite(result.model = learner.snapshot());
   result.times = run_.times;
   result.data_wait_s = run_.loop.data_wait_s();
   result.timing_only = !learner.computes();
   if (run_.blocks.served() != nullptr && !run_.strategy_started)
     run_.start_strategy();  // its servers wait for workers to leave
   if (run_.strategy_started) run_.report.take_down(run_.blocks.strategy().report(run_.worker), learner.computes(), result);
-  if (run_.leads()) result.parameters_sha256 = learner.model_sha256();
+  if (run_.leads() && learner.computes()) {
+    const std::vector<float> model = learner.snapshot();
+    run_.expect_finite(model);
+    result.parameters_sha256 = parameters_sha256(model);
+  }
   if (!run_.output.state_folder.empty() && run_.output.last_phase)
     comm::barrier(run_.everybody.comm());  // no worker needs the state any more
   return std::move(result);
 }
 
-// A worker is gone for good: the parameters that worker 0 has now are the best available.
+// A worker is gone for good: the parameters that worker 0 has now are the best available, unless the best are written
+// already.
 void Trainer::save_what_is_there() {
-  if (run_.served() == nullptr) return;
+  if (run_.served() == nullptr || (run_.keeps_best() && !run_.least_error.parameters.empty())) return;
   run_.worker.abandon_tasks();
   run_.write_model(run_.epoch - 1);  // the number of complete epochs
 }

@@ -1,10 +1,13 @@
 #include "train/training_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -105,10 +108,34 @@ bool TrainingRun::add_up(std::span<double> values) {
   return true;
 }
 
+void TrainingRun::expect_finite(std::span<const float> model) const {
+  if (std::ranges::all_of(model, [](float weight) { return std::isfinite(weight); })) return;
+  throw core::ConfigError(core::format(
+      "weights became infinite or NaN in epoch {} and are not saved: lower the learning rate, or clip gradients",
+      std::min(epoch, std::max(1, options.epochs))));
+}
+
+void TrainingRun::expect_finite_optimiser() {
+  if (!learner().computes()) return;
+  core::StateView state;
+  learner().optimiser().describe_state(state);
+  std::vector<float> values;
+  for (const core::StateView::Array& array : state.arrays) {
+    values.resize(array.values.size());
+    worker.device().transfer(std::span<const float>(array.values), std::span(values));
+    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
+    throw core::ConfigError(
+        core::format("'{}' of the optimiser '{}' became infinite or NaN in epoch {}, and no further step can use it: "
+                     "scale features and targets down, or clip gradients",
+                     array.name, options.optimiser.name, epoch));
+  }
+}
+
 void TrainingRun::write_model(int epochs) {
   if (!shows_model) return;
   std::vector<float> model;
   traffic.without([&] { model = learner().snapshot(); });
+  expect_finite(model);
   if (report.has_folder() && learner().computes()) report.write_checkpoint(options, source, epochs, std::move(model));
 }
 
@@ -123,6 +150,7 @@ core::StateView TrainingRun::describe() {
   core::StateView all;
   all.add("parameters", learner().parameters(), core::Rescale::equal);
   add_state(all, "optimiser", learner().optimiser());
+  add_state(all, "optimiser", blocks);
   add_state(all, "learner", learner());
   if (strategy_started) add_state(all, "strategy", blocks.strategy());
   add_state(all, "mean", mean);
@@ -136,4 +164,3 @@ core::StateView TrainingRun::describe() {
 }
 
 }  // namespace paragrad::train
-  add_state(all, "optimiser", blocks);

@@ -79,8 +79,17 @@ struct TrainingRun {
   /// Sums values over the workers; see AddUp.
   bool add_up(std::span<double> values);
 
-  /// Writes the folder's checkpoint after `epochs` complete epochs.
+  /// Throws ConfigError unless all weights are finite numbers. They may come from the host, as no device counts the check.
+  void expect_finite(std::span<const float> model) const;
+
+  /// The same for what the optimiser keeps: an infinite mean of squares stops its parameter for good.
+  void expect_finite_optimiser();
+
+  /// Writes the folder's checkpoint after `epochs` complete epochs. Throws ConfigError if a weight is not finite.
   void write_model(int epochs);
+
+  /// Whether the folder's checkpoint is the best model so far, instead of the latest one.
+  bool keeps_best() const { return options.keep_best && output.last_phase; }
 
   /// The same with an earlier model, which becomes the present one.
   void go_back_to(const BestModel& best, int epochs);

@@ -6,7 +6,6 @@
 
 #include "core/format.hpp"
 #include "core/json.hpp"
-#include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {
 
@@ -34,8 +33,6 @@ std::vector<float> Learner::snapshot() {
   device().transfer(std::span<const float>(parameters()), std::span(model));
   return model;
 }
-
-std::string Learner::model_sha256() { return computes() ? parameters_sha256(snapshot()) : std::string{}; }
 
 Score Learner::score(const SampleSums& sums) const {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();

@@ -59,7 +59,6 @@ class Learner {
   }                                                    ///< length of what restore() takes and snapshot() returns
   virtual void restore(std::span<const float> model);  ///< empty: does nothing
   virtual std::vector<float> snapshot();               ///< empty on a device that does not compute
-  std::string model_sha256();                          ///< of the snapshot; likewise
 
   /// Converts sums to means: NaN if there are no samples or nothing was computed.
   Score score(const SampleSums& sums) const;

@@ -21,22 +21,25 @@ class Validation : public LoopObserver {
                           core::format("epoch {}/{} block {}/{}", run_.epoch, run_.options.epochs, at.done, at.blocks));
     if (!is_due_after(at)) return;
     run_.show_model();
-    validate();
+    validate(run_.epoch - 1);
     tell(at.done);
     run_.resume_work();
   }
 
   void after_epoch() override {
     if (run_.parallel()) run_.show_model();
-    validate();
+    validate(run_.epoch);
     run_.samples_before = run_.result.samples;
     run_.is_over = run_.epoch == run_.options.epochs || run_.reached_target();
-    run_.write_model(run_.epoch);
+    if (!run_.keeps_best()) run_.write_model(run_.epoch);
+    if (run_.leads()) run_.expect_finite_optimiser();
     tell(0);
   }
 
   void after_training() override {
     if (run_.options.epochs == 0) score();
+    if (run_.keeps_best() && std::isinf(run_.least_error.score.error))
+      run_.write_model(run_.result.epochs);  // none was better
     if (run_.least_error.score.error < run_.result.valid.error) run_.go_back_to(run_.least_error, run_.result.epochs);
   }
 
@@ -68,18 +71,20 @@ class Validation : public LoopObserver {
     result.traffic = traffic.total;
   }
 
-  void validate() {
+  // epochs: complete so far.
+  void validate(int epochs) {
     run_.traffic.without([&] { score(); });
     if (!run_.learner().computes() || run_.source.samples(data::Subset::valid) == 0) return;
     const Score& valid = run_.result.valid;
     if (!std::isfinite(valid.loss))
       throw core::ConfigError(
           core::format("the validation loss is {} after epoch {}: lower the learning rate (a checkpoint "
-                       "holds the previous epoch)",
-                       valid.loss, run_.epoch));
+                       "holds the {})",
+                       valid.loss, run_.epoch, run_.keeps_best() ? "best model so far" : "previous epoch"));
     if (run_.schedule->goes_back() && valid.loss < run_.least_loss.score.loss) keep(run_.least_loss);
-    if (run_.options.keep_best && run_.output.last_phase && valid.error < run_.least_error.score.error)
-      keep(run_.least_error);
+    if (!run_.keeps_best() || !(valid.error < run_.least_error.score.error)) return;
+    keep(run_.least_error);
+    run_.write_model(epochs);
   }
 
   void keep(BestModel& best) {
