@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <variant>
 
 #include "app/config_file.hpp"
@@ -84,6 +86,22 @@ std::string state_folder(const TrainingArguments& arguments) {
   return arguments.out.empty() ? "" : arguments.out + "/state";
 }
 
+/// A run that is started with --resume, in case it was interrupted, replaces nothing that was recorded: without a state its
+/// records would be lost. A run that saves its state may have been killed before the first one.
+void require_state(const TrainingArguments& arguments) {
+  if (fs::exists(state_folder(arguments))) return;
+  const std::string path = arguments.out + "/metrics.jsonl";
+  std::error_code missing;
+  if (fs::file_size(path, missing) == 0 || missing) return;
+  std::ifstream lines(path);
+  std::size_t records = 0;
+  for (std::string line; std::getline(lines, line);) ++records;
+  throw core::ConfigError(core::format(
+      "cannot resume: '{}' holds {} record{} of a run that saved no state (`checkpoint-every`): give `overwrite` "
+      "instead of `resume` to start again, or another `out`",
+      arguments.out, records, records == 1 ? "" : "s"));
+}
+
 void find_state(OpenedRun& opened, const TrainingArguments& arguments, const std::string& config,
                 const train::RunIdentity& run, int workers) {
   const std::string state = state_folder(arguments);
@@ -93,6 +111,7 @@ void find_state(OpenedRun& opened, const TrainingArguments& arguments, const std
   if (fs::exists(arguments.out + "/config.toml") || fs::exists(state))
     check_same_options(arguments.out, config, arguments.rescale && differ);
   opened.resume_phase = train::saved_phase(state, arguments.options, run, differ);
+  if (!opened.resume_phase) require_state(arguments);
 }
 
 /// Null if there is none or it is damaged.
