@@ -17,12 +17,14 @@ import math
 import statistics
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments" / "harness"))
 
+import judging  # noqa: E402
 import published  # noqa: E402
 import records  # noqa: E402
 import results  # noqa: E402
@@ -48,7 +50,7 @@ class Verdict:
     size: str
     data: str
     status: str         # "holds", "undecided", "FAILS" or "not run"
-    numbers: str        # empty if nothing is known
+    numbers: str        # if nothing is known: why a record cannot be used; empty if there is none
     recorded: str = ""  # without runs here: "holds", "undecided" or "FAILS" by expected.json, then also the source of `numbers`
 
     @property
@@ -81,13 +83,25 @@ class Study:
     def by_records(self) -> "Study":
         """The same with the values of expected.json in the place of the runs' own: of runs that are recorded on all data sets with
         all seeds, as their baselines are."""
-        other, known = copy.copy(self), records.fully_recorded(self.whole)
+        other, known = copy.copy(self), self._fully_recorded
         data = [data for data in self.whole.data if known.get(data.name)]
         runs = [run for run in self.whole.runs
                 if data and all({run.name, run.baseline or run.name} <= known[of.name].keys() for of in data)]
         other.experiment, other.results = replace(self.whole, data=data, runs=runs), {of.name: known[of.name] for of in data}
         other.is_by_records = True
         return other
+
+    @cached_property
+    def _fully_recorded(self) -> results.Results:
+        return records.fully_recorded(self.whole)
+
+    @cached_property
+    def _known(self) -> results.Results:
+        return records.known(self.whole)
+
+    @cached_property
+    def _unused(self) -> dict[tuple[str, str], str]:
+        return records.why_unused(self.whole)
 
     @property
     def has_runs(self) -> bool:
@@ -133,7 +147,7 @@ class Study:
         return [self._verdict(claim, data.name) for data in self.whole.data for claim in self.whole.claims_of(data.name)]
 
     def _verdict(self, claim: dict[str, Any], data: str) -> Verdict:
-        for source in (self.results, records.fully_recorded(self.whole)):
+        for source in (self.results, self._fully_recorded):
             try:
                 found = judge(claim, source.get(data, {}), self.whole.baselines)
             except results.NotRun:
@@ -144,7 +158,8 @@ class Study:
                 continue
             return (Verdict(claim, self.size, data, found.verdict, found.numbers) if source is self.results
                     else Verdict(claim, self.size, data, "not run", found.numbers, found.verdict))
-        return Verdict(claim, self.size, data, "not run", "")
+        why = judging.why_open(self.whole, self._unused, data, claim)
+        return Verdict(claim, self.size, data, "not run", why if any(state.value in why for state in records.REFUSED) else "")
 
     def repetitions(self) -> list[Repetition]:
         """Recorded values compared with those of the runs here; empty if nothing was run or recorded."""
@@ -156,7 +171,7 @@ class Study:
 
     def _beside(self, entry: dict[str, Any]) -> Beside:
         """By the runs here, or by the records if they have more of the rows."""
-        recorded_values = records.known(self.whole)
+        recorded_values = self._known
         known = [run for run in self.whole.runs if recorded_values and all(run.name in runs for runs in recorded_values.values())]
         best, recorded = None, False
         for experiment, source in ((self.experiment, self.results), (replace(self.whole, runs=known), recorded_values)):

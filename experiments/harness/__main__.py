@@ -12,6 +12,7 @@ if sys.version_info < (3, 11):
     print(f"harness: needs Python 3.11 or newer, this is {sys.version.split()[0]}", file=sys.stderr)
     sys.exit(2)
 
+import judging
 import verdicts
 from claim_lock import check_committed, check_lock, lock
 from config import ROOT, SIZES, Experiment, UserError, names
@@ -20,7 +21,7 @@ from leftovers import leftovers
 from loading import load
 from prediction import predict
 from published import check_published
-from rechecking import recheck
+from rechecking import print_coverage, recheck
 from recording import record
 from results import collect
 from runner import Runner
@@ -49,6 +50,7 @@ COMMANDS = {
 }
 OF_ALL_SIZES = ("list", "lock", "recheck", "cost", "sources")
 OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"],
+              "list": ["recheck"],
               "data": ["run", "record", "tune"],
               "size": [command for command in COMMANDS if command not in OF_ALL_SIZES]}  # options of some commands only
 BUDGET_S = 180
@@ -71,6 +73,7 @@ def parse() -> argparse.Namespace:
                         help="for `run`, `record` and `tune`: a pattern of data sets; the others are left out (default: all)")
     parser.add_argument("--budget", type=float, default=0,
                         help=f"core-seconds that `recheck` may spend on runs, according to the records (default: {BUDGET_S})")
+    parser.add_argument("--list", action="store_true", help="for `recheck`: say what it would do and why, and run nothing")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_intermixed_args()  # options may stand between the command and the names
@@ -111,7 +114,7 @@ def execute(args: argparse.Namespace, experiment: Experiment) -> bool:
         return True
     if command == "judge":
         check_lock(experiment.name)
-        return verdicts.check_recorded_claims(experiment)
+        return judging.check_recorded(experiment)
     runner = Runner(experiment, args.program, args.jobs, args.data or "*")
     if command == "verify":
         return verify(runner)
@@ -141,7 +144,7 @@ def main() -> int:
     try:
         for option, commands in OPTIONS_OF.items():
             if getattr(args, option) and args.command not in commands:
-                raise UserError(f"--{option} is for {listed(commands)} only, not for `{args.command}`")
+                raise UserError(f"--{option.replace('_', '-')} is for {listed(commands)} only, not for `{args.command}`")
         if args.names and args.command in ("list", "sources"):
             raise UserError(f"`{args.command}` is about all experiments: leave out '{args.names[0]}'")
         if args.command == "worlds" and not args.run:
@@ -151,6 +154,9 @@ def main() -> int:
             return 0
         chosen = args.names or names()
         if args.command == "recheck":
+            if args.list:
+                print_coverage(chosen, args.budget or BUDGET_S)
+                return 0
             return 0 if recheck(chosen, args.program, args.jobs, args.budget or BUDGET_S) else 1
         if args.command == "sources":
             write_page()

@@ -1,5 +1,5 @@
-"""claims.lock: the claims and bounds of an experiment, committed before the runs that judge them. It holds a copy rather than a
-hash, so that a change can be named and the history shows every bound."""
+"""claims.lock: the claims and bounds of an experiment, committed before the runs that judge them, and its [[stale]], which are only ever
+added. It holds a copy rather than a hash, so that a change can be named and the history shows every bound."""
 
 from __future__ import annotations
 
@@ -40,9 +40,36 @@ def stated_claims(name: str) -> list[Entry]:
     return found
 
 
-def locked_claims(name: str) -> list[Entry]:
+def marks(name: str) -> list[Entry]:
+    """Each [[stale]]."""
+    return [{"kind": "stale"} | mark for mark in read_toml(EXPERIMENTS / name / "config.toml").get("stale", [])]
+
+
+def locked_entries(name: str) -> list[Entry]:
     file = lock_file(name)
     return read_json(file, RESTORE) if file.exists() else []
+
+
+def marks_in(entries: list[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry["kind"] == "stale"]
+
+
+def claims_in(entries: list[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry["kind"] != "stale"]
+
+
+def check_marks(name: str, locked: list[Entry]) -> None:
+    """Without its mark, an earlier record would count again."""
+    stated = marks(name)
+    for place, mark in enumerate(marks_in(locked)):
+        if stated[place:place + 1] != [mark]:
+            raise UserError(f"{config_file(name)}: [[stale]] '{mark['why']}' has been removed, changed or moved, but is in claims.lock; put it back: "
+                            "marks are only added, below the others")
+
+
+def unlocked_marks(name: str) -> list[str]:
+    """The reasons of those that are not in claims.lock yet."""
+    return [mark["why"] for mark in marks(name)[len(marks_in(locked_entries(name))):]]
 
 
 def committed_lock(name: str) -> bytes | None:
@@ -90,7 +117,7 @@ def describe_change(before: Entry, after: Entry) -> str:
 
 def difference(name: str) -> str:
     """What is not the same in config.toml and claims.lock, as part of a sentence; "" if nothing."""
-    stated, locked = stated_claims(name), locked_claims(name)
+    stated, locked = stated_claims(name), claims_in(locked_entries(name))
     added, removed = missing_from(stated, locked), missing_from(locked, stated)
     for entry in added:
         twin = next((other for other in removed if other["text"] == entry["text"]), None)
@@ -100,18 +127,20 @@ def difference(name: str) -> str:
 
 
 def check_lock(name: str) -> None:
+    check_marks(name, locked_entries(name))
     if found := difference(name):
         raise UserError(f"{found}; undo the change, or accept it with make lock-{name}, which refuses changes to judged claims")
 
 
-def check_committed(name: str) -> None:
+def check_committed(name: str, quiet: bool = False) -> None:
     """Claims come before runs: what is about to be recorded has to be judged by claims that are already in the history."""
     check_lock(name)
     file = lock_file(name)
     if not file.exists():
         return
     if git(file.parent, "rev-parse", "--is-inside-work-tree") is None:
-        print(f"not in a Git repository: whether {file.relative_to(ROOT)} was committed before these runs cannot be checked")
+        if not quiet:
+            print(f"not in a Git repository: whether {file.relative_to(ROOT)} was committed before these runs cannot be checked")
     elif committed_lock(name) != file.read_bytes():
         raise UserError(f"{file.relative_to(ROOT)} is not committed: claims come before the runs that judge them, so commit it first")
 
@@ -125,9 +154,11 @@ def with_more_seeds(entry: Entry, others: list[Entry]) -> bool:
 def lock(name: str) -> None:
     """Writes claims.lock. A claim whose results are known can neither be removed nor changed, except that it may be judged by more
     seeds or in more sizes; and a new claim about them was not stated before them."""
-    stated, locked = stated_claims(name), locked_claims(name)
     what = f"the committed {lock_file(name).relative_to(ROOT)}"
-    committed = parse_json(committed_lock(name) or b"[]", what, RESTORE)  # should claims.lock have been edited or removed
+    before = [locked_entries(name), parse_json(committed_lock(name) or b"[]", what, RESTORE)]  # should claims.lock have been edited or removed
+    for entries in before:
+        check_marks(name, entries)
+    stated, locked, committed = stated_claims(name), *map(claims_in, before)
     for entry in missing_from(locked + committed, stated):
         if is_known(name, entry) and not with_more_seeds(entry, stated):
             raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)} has been judged and must stay as it is in claims.lock; "
@@ -137,8 +168,9 @@ def lock(name: str) -> None:
                 and not any(with_more_seeds(other, [entry]) for other in locked + committed)):
             raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)}: results of its runs are known, so it was not stated "
                             "before them; set stated = \"after\"")
-    write(name, stated)
-    print(f"wrote {len(stated)} claims to {lock_file(name).relative_to(ROOT)}: commit it before the runs")
+    write(name, stated + marks(name))
+    and_marks = f" and {len(marks(name))} [[stale]]" if marks(name) else ""
+    print(f"wrote {len(stated)} claims{and_marks} to {lock_file(name).relative_to(ROOT)}: commit it before the runs")
 
 
 def write(name: str, entries: list[Entry]) -> None:

@@ -66,6 +66,7 @@ class Experiment:
     tables: list[dict[str, Any]] = field(default_factory=list)
     tune: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Options] = field(default_factory=dict)  # by command of paragrad.runs.AFTER: its options
+    stale: list[dict[str, Any]] = field(default_factory=list)  # [[stale]] of this size
 
     @property
     def folder(self) -> Path:
@@ -93,6 +94,11 @@ class Experiment:
 
     def run_folder(self, data: str, run: str, seed: int) -> Path:
         return self.runs_folder / data / f"{run}-s{seed}"
+
+    def marks_on(self, data: str, run: str) -> tuple[str, ...]:
+        """The reasons for which earlier records of the run are wrong, oldest first."""
+        return tuple(mark["why"] for mark in self.stale
+                     if any_of(mark.get("data", ["*"]), data) and any_of(mark.get("runs", ["*"]), run))
 
     def claims_of(self, data: str) -> list[dict[str, Any]]:
         return [claim for entry in self.claims if any_of(entry.get("data", ["*"]), data) for claim in spelled_out(entry)]

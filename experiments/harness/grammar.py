@@ -60,6 +60,8 @@ def check(where: str, config: Config) -> None:
         for kind, patterns in (("repeats", "runs"), ("table", "runs"), ("published", "rows")):
             for entry in config.get(kind, []):
                 check_patterns(named(kind, entry), patterns, entry.get(patterns, []), list(every))
+        for mark in config.get("stale", []):
+            check_mark(mark, config, runs)
         for entry in config.get("repeats", []):
             check_repeats(entry, config["size"])
         for entry in config.get("table", []):
@@ -123,7 +125,8 @@ def required(what: str, entry: Config, keys: Collection[str]) -> None:
 def check_patterns(what: str, key: str, patterns: list[str], names: list[str]) -> None:
     for pattern in patterns:
         if not any(any_of([pattern], name) for name in names):
-            raise Mistake(f"{what}: '{pattern}' in {key} matches no {'data set' if key == 'data' else 'run'}; "
+            kind = {"data": "data set", "sizes": "size"}.get(key, "run")
+            raise Mistake(f"{what}: '{pattern}' in {key} matches no {kind}; "
                           f"known: {listed(names)}")
 
 
@@ -218,6 +221,20 @@ def check_tuning(config: Config, runs: list[Run]) -> None:
 def check_stated(what: str, entry: Config) -> None:
     if entry["stated"] not in STATED:
         raise unknown(f"{what} has the unknown value of stated", entry["stated"], STATED)
+
+
+def check_mark(mark: Config, config: Config, runs: dict[str, list[Run]]) -> None:
+    """runs: by size."""
+    if not mark["why"].strip():
+        raise Mistake("[[stale]] has an empty 'why', but it has to say in a sentence why earlier records are wrong")
+    what = f"[[stale]] '{mark['why']}'"
+    if config["stale"].count(mark) > 1:
+        raise Mistake(f"{what} is there twice; to mark later records, too, give another reason")
+    check_patterns(what, "sizes", mark.get("sizes", []), list(config["size"]))
+    sizes = [size for size in config["size"] if any_of(mark.get("sizes", ["*"]), size)]
+    check_patterns(what, "runs", mark.get("runs", []), [run.name for size in sizes for run in runs[size]])
+    data = [data["name"] for data in config.get("data", []) for size in sizes if any_of(config["size"][size].get("data", ["*"]), data["name"])]
+    check_patterns(what, "data", mark.get("data", []), data)
 
 
 def check_repeats(entry: Config, sizes: Config) -> None:

@@ -15,3 +15,8 @@ def half_width(sample: list[float]) -> float:
         return math.nan
     n = len(sample)
     return T_975[min(n - 1, len(T_975)) - 1] * statistics.stdev(sample) / math.sqrt(n) if n > 1 else 0.0
+
+
+def half_width_of_another(deviation: float, count: int) -> float:
+    """Half of the 95 % interval around the mean of `count` values, at least 2, in which another value of the same kind is expected."""
+    return T_975[min(count - 1, len(T_975)) - 1] * deviation * math.sqrt(1 + 1 / count)

@@ -26,7 +26,7 @@ def in_expected(name: str, sizes: list[str], expected: dict[str, Any]) -> Iterat
             continue
         experiment = load(name, size)
         metrics = {*NO_METRICS, *(entry["metric"] for entry in experiment.repeats),
-                   *(metric for run in experiment.runs for metric in recorded_metrics(experiment, run.name))}
+                   *(metric for metrics in recorded_metrics(experiment).values() for metric in metrics)}
         known = {data.name: {run.name: {str(seed): metrics for seed in experiment.seeds} for run in experiment.runs}
                  for data in experiment.data}
         for path in unknown_paths(known, of_size):

@@ -50,6 +50,7 @@ def load(name: str, wanted: str) -> Experiment:
             published=[entry for entry in config.get("published", []) if applies(entry, size)],
             tables=config.get("table", []),
             tune=config.get("tune", {}),
-            after={command: config[command] for command in AFTER if command in config})
+            after={command: config[command] for command in AFTER if command in config},
+            stale=[mark for mark in config.get("stale", []) if any_of(mark.get("sizes", ["*"]), size)])
     except KeyError as error:
         raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

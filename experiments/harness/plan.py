@@ -22,6 +22,7 @@ class Job:
     folder: Path
     command: str = "simulate"
     after: dict[str, Options] = field(default_factory=dict)  # the commands that follow with its model, and their options
+    marks: tuple[str, ...] = ()  # why earlier records of it are wrong: [[stale]]
 
     @property
     def key_file(self) -> Path:
@@ -68,7 +69,8 @@ class Plan:
         if initial is not None:
             options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
         folder = self.experiment.run_folder(data.name, run.name, seed)
-        return Job(f"{data.name} {run.name} seed {seed}", options, folder, run.command, self.experiment.after)
+        return Job(f"{data.name} {run.name} seed {seed}", options, folder, run.command, self.experiment.after,
+                   self.experiment.marks_on(data.name, run.name))
 
     def tuned_value(self, data: DataSet, run: Run) -> Any:
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from config import ROOT, UserError, read_json
 from plan import Job
-from runner import Runner, locked
+from runner import Runner
 from worlds import mpi_folder, mpi_jobs
 
 NEEDS_RESULTS = ("init", "keep-best", "shuffle")  # options that a timing run cannot have; times do not depend on them
@@ -38,7 +38,7 @@ def predict(runner: Runner, platform: str) -> bool:
             if job != initial and job.options["seed"] == seed]
     if any(SAVES in job.options for job, _ in runs):
         print(f"{SAVES} is left out: the predicted times do not include saving states")
-    with locked(experiment):
+    with runner.locked():
         complaints = runner.run_jobs([prediction for _, prediction in runs], failures_allowed=True)
     pairs = [(prediction.folder, mpi_folder(job, None)) for job, prediction in runs if prediction.label not in complaints]
     folders = [folder for pair in pairs for folder in pair if is_finished(folder)]

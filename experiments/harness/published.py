@@ -6,14 +6,16 @@ import csv
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
-from config import ROOT, Experiment, UserError, any_of, is_judged, when_stated
+from config import ROOT, Experiment, Run, UserError, any_of, is_judged, when_stated
 from results import NotRun, Results, mean_of
 
 
 def read_table(path: Path) -> tuple[str, list[dict[str, str]]]:
     """The remarks (lines that begin with #) and the rows."""
+    if not path.exists():
+        raise UserError(f"there is no {path.relative_to(ROOT)}, the file of a [[published]]")
     lines = path.read_text().splitlines()
     remarks = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
     return remarks, list(csv.DictReader(line for line in lines if not line.startswith("#")))
@@ -64,10 +66,14 @@ def rows_of(experiment: Experiment, entry: dict[str, Any]) -> dict[str, float]:
     return read_rows(experiment.folder / entry.get("file", "published.csv"), entry.get("key", "run"), entry["column"])
 
 
+def runs_with_rows(experiment: Experiment, entry: dict[str, Any]) -> list[Run]:
+    rows = rows_of(experiment, entry)
+    return [run for run in experiment.runs if run.name in rows and any_of(entry.get("rows", ["*"]), run.name)]
+
+
 def compare(experiment: Experiment, results: Results, entry: dict[str, Any]) -> Comparison:
     column, metric, scale = entry["column"], entry["metric"], entry.get("scale", 1)
-    rows = rows_of(experiment, entry)
-    here = [run.name for run in experiment.runs if run.name in rows and any_of(entry.get("rows", ["*"]), run.name)]
+    rows, here = rows_of(experiment, entry), [run.name for run in runs_with_rows(experiment, entry)]
     if not here:
         raise NotRun(f"[[published]] '{entry['text']}': no published row is a run of this size")
     predicted = {run: scale * mean_of(experiment, results, run, metric) for run in here}
@@ -77,17 +83,16 @@ def compare(experiment: Experiment, results: Results, entry: dict[str, Any]) -> 
                       is_judged(entry), judge(entry, errors, differences))
 
 
-def check_entry(experiment: Experiment, results: Results, entry: dict[str, Any]) -> bool:
-    found = compare(experiment, results, entry)
-    print(f"{found.verdict}  {found.text}{when_stated(entry)}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values")
+def lines_of(entry: dict[str, Any], found: Comparison) -> Iterator[str]:
+    yield f"{found.verdict:<9} {found.text}{when_stated(entry)}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values"
     width = max(map(len, found.errors))
-    print(f"         {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({found.column})")
+    yield f"          {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({found.column})"
     for run, error in found.errors.items():
-        print(f"         {run:<{width}}  {found.published[run]:>10.5g}  {found.predicted[run]:>10.5g}  {100 * error:>+6.1f} %")
-    for line in found.wrong:
-        print(f"         {line}")
-    return not found.wrong
+        yield f"          {run:<{width}}  {found.published[run]:>10.5g}  {found.predicted[run]:>10.5g}  {100 * error:>+6.1f} %"
+    yield from (f"          {line}" for line in found.wrong)
 
 
 def check_published(experiment: Experiment, results: Results) -> bool:
-    return all([check_entry(experiment, results, entry) for entry in experiment.published])
+    compared = [(entry, compare(experiment, results, entry)) for entry in experiment.published]
+    print("\n".join(line for entry, found in compared for line in lines_of(entry, found)))
+    return not any(found.wrong for _, found in compared)

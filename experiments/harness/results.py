@@ -37,7 +37,8 @@ def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
         if not (plan.experiment.run_folder(data.name, run.name, seed) / "manifest.json").exists():
             return False
         job = plan.job(data, run, seed)
-        if key_in(job.key_file).get("options") != job.options:
+        key = key_in(job.key_file)
+        if key.get("options") != job.options or key.get("stale", []) != list(job.marks):
             return False
     return True
 

@@ -9,16 +9,17 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Callable, Iterator, TypeVar
 
-from config import ROOT, DataSet, Experiment, Options, UserError, any_of, read_json
+from config import ROOT, DataSet, Experiment, Options, UserError, any_of
 from grammar import unknown
+from launching import Cost, cost_of, ended, has_result, note, processor, run_command
 from plan import Job, Plan, key_in
-from records import CORE_S, write_json
+from records import write_json
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 FILE_OPTIONS = ("data", "platform", "init", "model", "replay")
@@ -47,6 +48,7 @@ def place_of(option: str, value: str) -> Path:
     return built_in if option == "platform" and not path.exists() else path
 
 
+@cache
 def program_identity(program: Path) -> str:
     """A hash of all that a result depends on: the sources' content (not the commit, which a README changes) and the compiler."""
     total = hashlib.sha256()
@@ -64,23 +66,6 @@ def arguments(options: Options) -> list[str]:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     return [f"--{key}={text(value)}" for key, value in options.items()]
-
-
-def run_command(command: list[Any]) -> tuple[str, float]:
-    """Runs the command; returns its error message, or "" if it succeeds, and the core-seconds that it took."""
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        complaint = "" if process.returncode == 0 else errors.read().strip() or f"exit status {process.returncode}"
-    return complaint, used.ru_utime + used.ru_stime
-
-
-def cost_of(folder: Path) -> float:
-    """What the run has taken until it was interrupted, as far as is known."""
-    file = folder / "cost.json"
-    return read_json(file, "remove it to resume without these costs")[CORE_S] if file.exists() else 0
 
 
 def known_options(program: Path, command: str) -> list[str]:
@@ -148,6 +133,34 @@ class Runner(Plan):
         self.identity = program_identity(program)
         self.found: list[DataSet] | None = None
         self.file_digests: dict[Path, str] = {}
+        self.held: tuple[int, ...] = ()  # descriptors of the locks that the runs inherit
+        self.spent_s = 0.0  # core-seconds of what this object has run
+
+    def lock(self, wait: bool = True) -> bool:
+        """Keeps two harnesses from writing the same runs. The runs inherit the lock: should this harness be killed, the next one waits until
+        they are over. Without `wait`: whether no other harness or run has it."""
+        self.experiment.runs_folder.mkdir(parents=True, exist_ok=True)
+        file = os.open(self.experiment.runs_folder / ".lock", os.O_WRONLY | os.O_CREAT)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            os.close(file)
+            return False
+        self.held = (file,)
+        return True
+
+    def unlock(self) -> None:
+        for file in self.held:
+            os.close(file)
+        self.held = ()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        self.lock()
+        try:
+            yield
+        finally:
+            self.unlock()
 
     def data_sets(self) -> list[DataSet]:
         """The available data sets among the chosen ones. A missing required one is made by its recipe data/<name>.sh."""
@@ -165,21 +178,28 @@ class Runner(Plan):
         if data.optional:
             print(f"{data.name}: left out, there is no {data.file} (make data-{data.name})")
             return False
+        if why := self.obtain(data):
+            raise UserError(why)
+        return True
+
+    def obtain(self, data: DataSet) -> str:
+        """Makes the data file by its recipe if it is missing; returns why it is not there, or ""."""
+        path = ROOT / data.file
         recipe = ROOT / "data" / f"{path.stem}.sh"
-        if recipe.exists():
+        if data.file and not path.exists() and recipe.exists():
             with recipe.open() as file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # another harness may be making it
                 if not path.exists():
-                    subprocess.run([recipe], cwd=ROOT, env=os.environ | {"PARAGRAD": str(self.program)}, check=False)
-        if not path.exists():
-            raise UserError(f"there is no data file {data.file}: make it with make data-{data.name}")
-        return True
+                    process = subprocess.Popen([recipe], cwd=ROOT, env=os.environ | {"PARAGRAD": str(self.program)}, pass_fds=[file.fileno()])
+                    self.spent_s += ended(process)
+        return "" if not data.file or path.exists() else f"there is no data file {data.file}: make it with make data-{data.name}"
 
     def key(self, job: Job) -> dict[str, Any]:
         """Identifies the run; files are identified by content, not by name."""
         files = {name: self.digest(path) for name, path in files_of(job.options)}
         files |= {f"{command} {name}": self.digest(path) for command, options in job.after.items() for name, path in files_of(options)}
-        return {"command": job.command, "options": job.options, "program": self.identity, "files": files} | job.after
+        marks = {"stale": list(job.marks)} if job.marks else {}
+        return {"command": job.command, "options": job.options, "program": self.identity, "files": files} | marks | job.after
 
     def digest(self, path: Path) -> str:
         if path not in self.file_digests:
@@ -193,32 +213,38 @@ class Runner(Plan):
         return self.has_key(job.key_file, job) and (job.folder / "manifest.json").exists()
 
     def execute(self, job: Job) -> str:
-        """Executes the run, or resumes it if it was interrupted and sets checkpoint-every; returns the program's error message,
-        or ""."""
+        """Executes the run, or resumes it if it was interrupted on a processor of this model and has saved a state; returns the program's
+        error message, or ""."""
         job.folder.parent.mkdir(parents=True, exist_ok=True)
         job.key_file.unlink(missing_ok=True)
-        resumes = (job.command == "search" or "checkpoint-every" in job.options) and self.has_key(job.begun_file, job)
-        job.begun_file.write_text(json.dumps(self.key(job), indent=1))
-        command = self.search(job, resumes) if job.command == "search" else [
-            self.program, job.command, *arguments(job.options), *self.own_options.get(job.command, []),
-            "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
-        before_s = cost_of(job.folder) if resumes else 0
-        complaint, core_s = run_command(command)
-        for command in self.commands_after(job, job.folder) if not complaint else []:
-            complaint, command_s = run_command(command)
-            core_s += command_s
+        begun = self.key(job) | {"processor": processor()}
+        goes_on = key_in(job.begun_file) == begun
+        is_over = goes_on and job.command != "search" and has_result(job.folder)  # it has outlived its harness
+        resumes = goes_on and (job.command == "search" or (job.folder / "state").exists())
+        if not (is_over or resumes):
+            shutil.rmtree(job.folder, ignore_errors=True)  # so that what is there from now on is this run's
+        write_json(job.begun_file, begun)
+        complaint, cost = "", cost_of(job.folder) if is_over or resumes else Cost()
+        commands = [] if is_over else [self.command(job, resumes)]
+        for command in [*commands, *self.commands_after(job, job.folder)]:
+            before, (complaint, cost) = cost, run_command(command, job.folder, cost, self.held)
+            self.spent_s += cost.core_s - before.core_s
             if complaint:
                 break
-        if job.folder.exists():
-            write_json(job.folder / "cost.json", {CORE_S: float(f"{before_s + core_s:.3g}")})
+        note(job.folder, cost)
         if not complaint:
-            job.begun_file.replace(job.key_file)
+            write_json(job.key_file, self.key(job))
+            job.begun_file.unlink()
         return complaint
 
-    def search(self, job: Job, resumes: bool) -> list[Any]:
+    def command(self, job: Job, resumes: bool) -> list[Any]:
+        if job.command == "search":
+            return self.search(job)
+        return [self.program, job.command, *arguments(job.options), *self.own_options.get(job.command, []),
+                "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
+
+    def search(self, job: Job) -> list[Any]:
         """The command of a run that is a search."""
-        if not resumes:
-            shutil.rmtree(job.folder, ignore_errors=True)
         own = known_options(self.program, "search")
         words = {key: value for key, value in job.options.items() if key in own}
         options = {key: value for key, value in job.options.items() if key not in own}
@@ -253,16 +279,7 @@ class Runner(Plan):
         self.run_jobs([job for job in jobs if job is not None])
 
     def run_all(self) -> None:
-        with locked(self.experiment):
+        with self.locked():
             self.run_initial(self.experiment.seeds)
             self.run_jobs([self.job(data, run, seed) for data in self.data_sets() for seed in self.experiment.seeds
                            for run in self.experiment.runs])
-
-
-@contextmanager
-def locked(experiment: Experiment) -> Iterator[None]:
-    """Keeps two harnesses from writing the same runs."""
-    experiment.runs_folder.mkdir(parents=True, exist_ok=True)
-    with (experiment.runs_folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

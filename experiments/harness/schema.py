@@ -70,6 +70,7 @@ CONFIG = table({
                          "stated": TEXT, "sizes": TEXTS, "file": TEXT, "key": TEXT}, ("text", "column", "metric")),
     "table": tables({"title": TEXT, "runs": TEXTS, "curves": COUNT, "against": TEXT, "along": TEXT, "costs": TEXTS, "rows": TEXT,
                      "columns": TEXT_OR_TEXTS, "value": TEXT, "least": TEXT}),
+    "stale": tables({"why": TEXT, "sizes": TEXTS, "runs": TEXTS, "data": TEXTS}, ("why",)),
     "repeats": tables({"metric": TEXT, "absolute": NUMBER, "relative": NUMBER, "deviations": NUMBER, "sizes": TEXTS, "runs": TEXTS},
                       ("metric",)),
 })

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from config import ROOT, DataSet, Run, UserError, tuned_by
+from launching import Cost, cost_of, note, run_command
 from plan import SEED, Job, key_in
-from records import CORE_S, Record, options_digest, write_json
-from runner import Runner, cost_of, in_parallel, locked, run_command, search_command
+from records import Record, options_digest, write_json
+from runner import Runner, in_parallel, search_command
 
 Trials = dict[tuple[str, ...], tuple[str, dict[str, Any]]]  # by keys: the digest of what decided the trial, and what to record of it
 Settings = dict[str, Any]  # [tune]
@@ -89,31 +90,32 @@ class Search:
         words += [f"--{key}={self.settings[key]}" for key in ("measure", "keep") if key in self.settings]
         identity = {"words": words, "trials": [self.runner.key(self.trial(value, seed)) for value in self.values for seed in self.settings["seeds"]]}
         identity_file = folder.with_name(folder.name + ".key.json")
-        if key_in(identity_file) != identity:
+        goes_on = key_in(identity_file) == identity
+        if not goes_on:
             shutil.rmtree(folder, ignore_errors=True)
+        before = cost_of(folder) if goes_on else Cost()
         folder.mkdir(parents=True, exist_ok=True)
         write_json(identity_file, identity)
         options = {key: value for key, value in self.trial(self.values, SEED).options.items() if key != "seed"}
         (folder / "results.json").unlink(missing_ok=True)
         words += [f"--host-threads={self.runner.host_threads}"] if self.run.command == "simulate" else []
-        complaint, core_s = run_command([*search_command(self.runner.program, options, folder), f"--command={self.run.command}",
-                                         f"--jobs={jobs}", *words])
-        core_s += cost_of(folder)
-        write_json(folder / "cost.json", {CORE_S: core_s})
+        complaint, cost = run_command([*search_command(self.runner.program, options, folder), f"--command={self.run.command}",
+                                       f"--jobs={jobs}", *words], folder, before, self.runner.held)
+        note(folder, cost)
         if not (folder / "results.json").exists():
             raise UserError(f"{self.label}: {complaint}")
-        return self.found(json.loads((folder / "results.json").read_text())["configurations"], core_s), complaint
+        return self.found(json.loads((folder / "results.json").read_text())["configurations"], cost), complaint
 
-    def found(self, configurations: list[dict[str, Any]], core_s: float) -> Trials:
+    def found(self, configurations: list[dict[str, Any]], cost: Cost) -> Trials:
         """Every trial gets the same share of the costs."""
         measure, seeds = self.settings["measure"], self.settings["seeds"]
-        share = float(f"{core_s / len(configurations) / len(seeds):.3g}")
+        share = Cost(cost.core_s / len(configurations) / len(seeds), cost.at_least).values
         trials: Trials = {}
         for one in configurations:
             value = self.values[int(one["run"]) - 1]
             stopped = {} if one["to_the_end"] or None in one[measure] else {STOPPED_AFTER: one["epochs"]}
             for seed, score in zip(seeds, one[measure]):
-                trials[self.keys(value, seed)] = (self.digest(value, seed), {measure: score, CORE_S: share} | stopped)
+                trials[self.keys(value, seed)] = (self.digest(value, seed), {measure: score} | share | stopped)
         return trials
 
 
@@ -129,7 +131,7 @@ def search_all(runner: Runner, file: Record, searches: list[Search]) -> dict[str
     """Records the trials of each search as soon as it is over. Returns the error messages of those whose trials all failed, by label."""
     wanted = [search for search in searches if search.values]
     at_once, complaints = max(min(runner.jobs, len(wanted)), 1), {}
-    with locked(runner.experiment):
+    with runner.locked():
         if wanted:
             runner.run_initial(runner.experiment.tune["seeds"])
         searched = in_parallel(at_once, lambda search: search.execute(runner.jobs // at_once), wanted)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from config import Experiment, UserError, any_of, when_stated
-from intervals import half_width
+from intervals import half_width, half_width_of_another
 from paragrad.runs import MACHINE
-from records import fully_recorded, recorded
+from records import REFUSED, recorded, why_unused
 from results import Results, values
 
 OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
@@ -63,28 +63,14 @@ def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], bas
     return Judgement("holds" if not varies or compare(farthest, signed) else "undecided", numbers)
 
 
-def check_claims(experiment: Experiment, results: Results, partial: bool = False) -> bool:
-    """partial: claims about values that are not among the results are open, which is not an error."""
+def check_claims(experiment: Experiment, results: Results) -> bool:
     good = True
     for data, runs in results.items():
         for claim in experiment.claims_of(data):
-            try:
-                found = judge(claim, runs, experiment.baselines)
-            except UserError:
-                if not partial:
-                    raise
-                found = Judgement("open", f"{claim['left']} {claim['op']} {claim['right']}: not all of these values are recorded")
+            found = judge(claim, runs, experiment.baselines)
             good = good and found.verdict != "FAILS"
             print(f"{found.verdict:<9} {data}: {claim['text']}{when_stated(claim)}\n          {found.numbers}")
     return good
-
-
-def check_recorded_claims(experiment: Experiment) -> bool:
-    """Checks the claims by the values of expected.json."""
-    results = fully_recorded(experiment)
-    if not results:
-        print(f"no recorded values for size {experiment.size}: record them with make record-{experiment.name}")
-    return check_claims(experiment, results, partial=True)
 
 
 def value_of(result: dict[str, Any], metric: str) -> float:
@@ -121,43 +107,58 @@ def print_repetitions(found: list[Repetition], of_what: str = "") -> bool:
     return not any(repetition.wrong for repetition in found)
 
 
-def repetitions(experiment: Experiment, results: Results, expected: Results) -> list[Repetition]:
-    """Compares the data sets that are in both."""
-    compared = {data: runs for data, runs in results.items() if data in expected}
-    return [repetition(entry, compared, expected) for entry in experiment.repeats]
+def repetitions(experiment: Experiment, results: Results, expected: Results, by_seeds: bool = False) -> list[Repetition]:
+    """Compares the data sets that are in both. by_seeds: values of other machines within the interval of the recorded seeds."""
+    compared, unused = {data: runs for data, runs in results.items() if data in expected}, why_unused(experiment)
+    return [repetition(entry, compared, expected, unused, by_seeds) for entry in experiment.repeats]
 
 
 def seed_deviations(of_data: dict[str, dict[int, dict[str, Any]]], metric: str) -> dict[str, float]:
     """The standard deviation of each run over its recorded seeds, at least that of the median run: with other rounding a run is
     another draw, as with another seed, and few seeds may be close by chance."""
-    found = {run: statistics.stdev(known) for run, seeds in of_data.items()
-             if len(known := [result[metric] for result in seeds.values() if math.isfinite(result.get(metric, math.nan))]) > 1}
+    found = {run: statistics.stdev(known) for run, seeds in of_data.items() if len(known := finite(seeds, metric)) > 1}
     return {run: max(deviation, statistics.median(found.values())) for run, deviation in found.items()}
 
 
-def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Repetition:
-    """Values recorded on a machine like this run's must be the same to the last bit, others within the entry's tolerance."""
+def finite(seeds: dict[int, dict[str, Any]], metric: str) -> list[float]:
+    return [result[metric] for result in seeds.values() if math.isfinite(result.get(metric, math.nan))]
+
+
+def repetition(entry: dict[str, Any], results: Results, expected: Results, unused: dict[tuple[str, str], str] | None = None,
+               by_seeds: bool = False) -> Repetition:
+    """Values recorded on a machine like this run's must be the same to the last bit, others within the entry's tolerance, or with by_seeds
+    within the interval in which another seed is expected, if the seeds differ."""
     metric = entry["metric"]
-    checked, exact, worst, wrong = 0, 0, 0.0, []
+    checked, exact, in_interval, worst, wrong = 0, 0, 0, 0.0, []
     for data, runs in results.items():
-        deviations = seed_deviations(expected[data], metric) if "deviations" in entry else {}
+        deviations = seed_deviations(expected[data], metric) if "deviations" in entry or by_seeds else {}
         for run, seeds in runs.items():
             if not any_of(entry.get("runs", ["*"]), run):
                 continue
             for seed, result in seeds.items():
-                record = expected[data].get(run, {}).get(seed, {})
-                want = record.get(metric)
+                of_run = expected[data].get(run, {})
+                want = of_run.get(seed, {}).get(metric)
                 if want is None:
-                    wrong.append(f"{data} {run} seed {seed}: no recorded {metric} (make record-…)")
+                    why = (unused or {}).get((data, run), "")
+                    what = why if any(state.value in why for state in REFUSED) else f"no recorded {metric}"
+                    wrong.append(f"{data} {run} seed {seed}: {what} (make record-…)")
                     continue
-                off, alike = abs(value_of(result, metric) - want), record.get(MACHINE) == result.get(MACHINE, "unknown")
-                checked, exact, worst = checked + 1, exact + alike, max(worst, off)
-                tolerance = (entry.get("absolute", 0) + entry.get("relative", 0) * abs(want)
-                             + entry.get("deviations", 0) * deviations.get(run, 0))
-                if not off <= (0 if alike else tolerance):
-                    wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.17g}, recorded {want:.17g}"
+                value, alike = value_of(result, metric), of_run[seed].get(MACHINE) == result.get(MACHINE, "unknown")
+                center, tolerance = want, (entry.get("absolute", 0) + entry.get("relative", 0) * abs(want)
+                                           + entry.get("deviations", 0) * deviations.get(run, 0))
+                if by_seeds and not alike and deviations.get(run):
+                    known, in_interval = finite(of_run, metric), in_interval + 1
+                    center, tolerance = statistics.fmean(known), half_width_of_another(deviations[run], len(known))
+                checked, exact, worst = checked + 1, exact + alike, max(worst, abs(value - want))
+                if not abs(value - center) <= (0 if alike else tolerance):
+                    wrong.append(f"{data} {run} seed {seed}: {metric} {value:.17g}, recorded {want:.17g}"
                                  f"{' on a machine like this one' if alike else ''}")
+    return Repetition(summary(entry, checked, exact, in_interval, worst), wrong)
+
+
+def summary(entry: dict[str, Any], checked: int, exact: int, in_interval: int, worst: float) -> str:
     allowed = " + ".join(f"{entry[kind]:g} {name}" for kind, name in (("absolute", "absolute"), ("relative", "relative"),
                                                                      ("deviations", "standard deviations over the seeds")) if kind in entry)
     here = f"; none for the {exact} recorded on a machine like this one" if exact else ""
-    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {allowed}{here})", wrong)
+    other = f"; the 95 % interval of the seeds for the {in_interval} recorded on another machine" if in_interval else ""
+    return f"{entry['metric']} repeats: {checked} values, largest difference {worst:.3g} (tolerance {allowed}{here}{other})"

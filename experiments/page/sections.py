@@ -115,7 +115,7 @@ def claims(page: Page) -> Iterator[str]:
         yield folded(f"{badge('not evidence')} {count(len(smoke), 'claim')} judged at size smoke only: {words}", claims_table(smoke),
                      is_open="FAILS" in known)
     if waiting:
-        yield folded(f"{badge('not run')} {count(len(waiting), 'claim')} without values, neither run here nor recorded", claims_table(waiting))
+        yield folded(f"{badge('not run')} {count(len(waiting), 'claim')} without values, neither run here nor recorded with these options", claims_table(waiting))
 
 
 def claims_table(verdicts: list[Verdict]) -> str:

@@ -2,12 +2,17 @@
 """The table of prediction errors in sim/README.md is what the recorded values (expected.json) and the published ones give."""
 
 import csv
-import json
 import re
+import sys
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "experiments/harness"))
+
+from loading import load  # noqa: E402
+from records import fully_recorded  # noqa: E402
+
 Errors = tuple[list[float], list[float]]  # of our predictions, of a straight line
 
 
@@ -17,8 +22,9 @@ def published(name: str) -> list[dict[str, str]]:
 
 
 def recorded(name: str, metric: str, data: str = "predicted") -> dict[str, float]:
-    runs = json.loads((ROOT / "experiments" / name / "expected.json").read_text())["full"][data]
-    return {run: sum(seed[metric] for seed in seeds.values()) / len(seeds) for run, seeds in runs.items() if metric in seeds["1"]}
+    """Of the records that can be used."""
+    runs = fully_recorded(load(name, "full"))[data]
+    return {run: sum(seed[metric] for seed in seeds.values()) / len(seeds) for run, seeds in runs.items() if metric in seeds[1]}
 
 
 def column(name: str, key: str) -> dict[str, float]:

@@ -156,7 +156,8 @@ class Recording(unittest.TestCase):
         self.forget_runs()
         text, runs = self.harness("recheck", "toy", "--budget", "500", status=1)
         self.assertEqual(runs, 2)
-        self.assertIn("2 of 3 recorded runs", text)
+        self.assertIn("toy: not covered: 1 run (recorded with other options), 1 run (recorded without its costs), "
+                      "1 run (takes more than 500 core-seconds)\n2 of 2 recorded runs", text)
         self.assertRegex(text, r"toy ma-2 seed 1: test_error [\d.]+, recorded [\d.]+ on a machine like this one")
         self.assertRegex(self.harness("cost", "toy")[0], r"toy +full +5 +0\.27\d   unknown for 1\n")
 

@@ -10,7 +10,7 @@ ROOT = ROOT if ROOT.is_dir() else ROOT.parents[2]
 sys.path[:0] = [str(ROOT / "experiments" / "harness"), str(ROOT / "experiments" / "page")]
 
 import sources  # noqa: E402
-from claim_lock import check_lock  # noqa: E402
+from claim_lock import check_lock, unlocked_marks  # noqa: E402
 from config import UserError, names  # noqa: E402
 from leftovers import leftovers  # noqa: E402
 from readme import undescribed  # noqa: E402
@@ -22,6 +22,7 @@ def main() -> int:
         try:
             mistakes += leftovers(name)
             check_lock(name)
+            mistakes += [f"experiments/{name}/config.toml: [[stale]] '{why}' is not in claims.lock: make lock-{name}" for why in unlocked_marks(name)]
         except UserError as error:
             mistakes.append(str(error))
     if sources.SPEC.exists() and sources.PAGE.read_text() != sources.page():
