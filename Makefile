@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost notebooks report api clean
+.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -157,8 +157,11 @@ lock-%:
 judge-%:
 	@$(HARNESS) judge $* $(SIZED)
 
-recheck: program ## rerun a few recorded runs of the larger sizes, a different selection for each commit, and compare them with their records
-	@$(HARNESS) recheck
+queue: program ## record what is missing or stale in all experiments, most valuable first (CORE_HOURS=1; LIST=1 prints what it would do); it may be killed and started again
+	@$(HARNESS) queue --jobs $(JOBS) $(if $(CORE_HOURS),--core-hours $(CORE_HOURS)) $(if $(LIST),--list)
+
+recheck: program ## rerun a few recorded runs of the larger sizes, a different selection for each commit, and compare them with their records (LIST=1: say what is covered)
+	@$(HARNESS) recheck $(if $(LIST),--list)
 
 sources: ## write experiments/sources.md: every row of the sources' tables next to our recorded value
 	@$(HARNESS) sources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from leftovers import leftovers
 from loading import load
 from prediction import predict
 from published import check_published
+from queueing import BUDGET_HOURS, work_off
 from rechecking import print_coverage, recheck
 from recording import record
 from results import collect
@@ -42,18 +44,25 @@ COMMANDS = {
     "commands": "print the runs as MPI commands, for a cluster",
     "jobs": "write the runs as Slurm jobs that resume after an interruption, and a script that submits them",
     "predict": "predict the times of the runs on --platform, and compare them with the measured times of finished MPI runs",
+    "queue": "record what is missing or stale in all experiments, most valuable first, within a budget; it can be killed and started again",
     "recheck": "rerun a few recorded runs of the larger sizes, a different selection for each commit; exit status 1 if values do not repeat",
     "cost": "print what the recorded runs took, in core-hours",
     "sources": "write experiments/sources.md: every row of the sources' tables next to our recorded value",
     "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
-OF_ALL_SIZES = ("list", "lock", "recheck", "cost", "sources")
-OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"],
-              "list": ["recheck"],
+OF_ALL_SIZES = ("list", "lock", "queue", "recheck", "cost", "sources")
+OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"], "core_hours": ["queue"],
+              "list": ["queue", "recheck"],
               "data": ["run", "record", "tune"],
               "size": [command for command in COMMANDS if command not in OF_ALL_SIZES]}  # options of some commands only
 BUDGET_S = 180
+
+
+def positive(text: str) -> float:
+    if not (value := float(text)) > 0 or value == math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
 
 
 def parse() -> argparse.Namespace:
@@ -73,7 +82,9 @@ def parse() -> argparse.Namespace:
                         help="for `run`, `record` and `tune`: a pattern of data sets; the others are left out (default: all)")
     parser.add_argument("--budget", type=float, default=0,
                         help=f"core-seconds that `recheck` may spend on runs, according to the records (default: {BUDGET_S})")
-    parser.add_argument("--list", action="store_true", help="for `recheck`: say what it would do and why, and run nothing")
+    parser.add_argument("--core-hours", type=positive, default=0,
+                        help=f"core-hours that `queue` may spend; a run begins if it is expected to fit (default: {BUDGET_HOURS:g})")
+    parser.add_argument("--list", action="store_true", help="for `queue` and `recheck`: say what they would do and why, and run nothing")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_intermixed_args()  # options may stand between the command and the names
@@ -158,6 +169,8 @@ def main() -> int:
                 print_coverage(chosen, args.budget or BUDGET_S)
                 return 0
             return 0 if recheck(chosen, args.program, args.jobs, args.budget or BUDGET_S) else 1
+        if args.command == "queue":
+            return 0 if work_off(chosen, args.program, args.jobs, 3600 * (args.core_hours or BUDGET_HOURS), args.list) else 1
         if args.command == "sources":
             write_page()
             return 0
