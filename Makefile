@@ -163,7 +163,7 @@ queue: program ## record what is missing or stale in all experiments, most valua
 recheck: program ## rerun a few recorded runs of the larger sizes, a different selection for each commit, and compare them with their records (LIST=1: say what is covered)
 	@$(HARNESS) recheck $(if $(LIST),--list)
 
-sources: ## write experiments/sources.md: every row of the sources' tables next to our recorded value
+sources: ## write experiments/sources.md, the sources' figures next to our recorded values, and the lines on claims of the experiments' pages
 	@$(HARNESS) sources
 
 cost: ## print what the recorded runs of all experiments took, in core-hours

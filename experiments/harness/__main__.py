@@ -20,6 +20,7 @@ from config import ROOT, SIZES, Experiment, UserError, names
 from costs import print_costs
 from leftovers import leftovers
 from loading import load
+from pages import write_pages
 from prediction import predict
 from published import check_published
 from queueing import BUDGET_HOURS, work_off
@@ -47,7 +48,7 @@ COMMANDS = {
     "queue": "record what is missing or stale in all experiments, most valuable first, within a budget; it can be killed and started again",
     "recheck": "rerun a few recorded runs of the larger sizes, a different selection for each commit; exit status 1 if values do not repeat",
     "cost": "print what the recorded runs took, in core-hours",
-    "sources": "write experiments/sources.md: every row of the sources' tables next to our recorded value",
+    "sources": "write experiments/sources.md, the sources' figures next to our recorded values, and the lines on claims of the experiments' pages",
     "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
@@ -173,6 +174,7 @@ def main() -> int:
             return 0 if work_off(chosen, args.program, args.jobs, 3600 * (args.core_hours or BUDGET_HOURS), args.list) else 1
         if args.command == "sources":
             write_page()
+            write_pages()
             return 0
         if args.command == "cost":
             print_costs(chosen)

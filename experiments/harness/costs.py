@@ -29,7 +29,7 @@ def print_costs(names: list[str]) -> None:
             killed = sum(values.get(AT_LEAST, False) for values in runs)
             total_s, shortened = total_s + sum(known), shortened + killed
             unknown = f"   unknown for {len(runs) - len(known)}" if len(known) < len(runs) else ""
-            at_least = f"   at least, for {killed} {'was' if killed == 1 else 'were'} killed and resumed" if killed else ""
+            at_least = f"   at least: {killed} {'was' if killed == 1 else 'were'} killed and resumed" if killed else ""
             print(f"{name:<24} {size:<8} {len(runs):>5} {sum(known) / 3600:>11.3f}{unknown}{at_least}")
     print(f"{'all':<24} {'':<8} {'':>5} {total_s / 3600:>11.3f}")
     if shortened:

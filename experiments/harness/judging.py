@@ -83,9 +83,13 @@ def by_records(experiment: Experiment, results: Results, unused: dict[tuple[str,
     return Verdict(entry, "open" if is_judged(entry) else "shown", " and ".join(dict.fromkeys(reasons[:3] if more else reasons)) + more, runs=runs)
 
 
+def counts_of(verdicts: list[Verdict]) -> Counter[str]:
+    return Counter(one.verdict for one in verdicts if one.verdict in OUTCOMES)
+
+
 def counted(verdicts: list[Verdict]) -> str:
     """Of 9 claims 4 hold, 3 are undecided and 2 are open."""
-    counts = Counter(one.verdict for one in verdicts if one.verdict in OUTCOMES)
+    counts = counts_of(verdicts)
     total = sum(counts.values())
     if not total:
         return "There are no claims."

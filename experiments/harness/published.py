@@ -84,12 +84,12 @@ def compare(experiment: Experiment, results: Results, entry: dict[str, Any]) -> 
 
 
 def lines_of(entry: dict[str, Any], found: Comparison) -> Iterator[str]:
-    yield f"{found.verdict:<9} {found.text}{when_stated(entry)}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values"
+    yield f"{found.verdict}  {found.text}{when_stated(entry)}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values"
     width = max(map(len, found.errors))
-    yield f"          {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({found.column})"
+    yield f"         {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({found.column})"
     for run, error in found.errors.items():
-        yield f"          {run:<{width}}  {found.published[run]:>10.5g}  {found.predicted[run]:>10.5g}  {100 * error:>+6.1f} %"
-    yield from (f"          {line}" for line in found.wrong)
+        yield f"         {run:<{width}}  {found.published[run]:>10.5g}  {found.predicted[run]:>10.5g}  {100 * error:>+6.1f} %"
+    yield from (f"         {line}" for line in found.wrong)
 
 
 def check_published(experiment: Experiment, results: Results) -> bool:

@@ -182,5 +182,6 @@ def page() -> str:
 
 
 def write_page(path: Path = PAGE) -> None:
-    path.write_text(page())
-    print(f"wrote {path.relative_to(ROOT)}")
+    if SPEC.exists():
+        path.write_text(page())
+        print(f"wrote {path.relative_to(ROOT)}")

@@ -11,7 +11,7 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config import ROOT, DataSet, Run, UserError, tuned_by
+from config import ROOT, DataSet, Experiment, Run, UserError, tuned_by
 from launching import Cost, cost_of, note, run_command
 from plan import SEED, Job, key_in
 from records import Record, options_digest, write_json
@@ -117,6 +117,16 @@ class Search:
             for seed, score in zip(seeds, one[measure]):
                 trials[self.keys(value, seed)] = (self.digest(value, seed), {measure: score} | share | stopped)
         return trials
+
+
+def tuned_runs(experiment: Experiment) -> int:
+    """How many runs its tuning makes if none stops at a rung: values of the grids times seeds."""
+    tune, found = experiment.tune, 0
+    for data in (data for data in experiment.data if tune and data.tuned_on == data.name and not data.optional):
+        settings = settings_on(data, tune)
+        grids = [settings["grid"].get(tuned_by(settings["grid"], run.name) or "", []) for run in experiment.runs if tune["option"] not in run.options]
+        found += len(settings["seeds"]) * sum(map(len, grids))
+    return found
 
 
 def search_of(runner: Runner, settings: Settings, data: DataSet, run: Run) -> Search:

@@ -23,7 +23,7 @@ class Readme:
 def overview() -> dict[str, tuple[str, str, str]]:
     """The lines of the overview, in its order: source, question and result. "the same" is replaced by the source above."""
     found, before = {}, ""
-    for name, source, summary, came_out in re.findall(r"^\| \[(\w+)\]\([^)]*\) \| (.*?) \| (.*?) \| (.*?) \|$",
+    for name, source, summary, came_out in re.findall(r"^\| \[(\w+)\]\([^)]*\) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|(?:[^|]*\|)?$",
                                                       text_of(EXPERIMENTS / "README.md"), re.MULTILINE):
         found[name] = (source.replace("the same", before), summary, came_out)
         before = found[name][0].split(",")[0]

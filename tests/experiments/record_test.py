@@ -152,6 +152,7 @@ class Recording(unittest.TestCase):
         of_full["sgd"]["1"]["options"] = "other"  # not what config.toml says now
         of_full["ma-2"]["1"]["test_error"] += 0.01
         del of_full["ma-4"]["1"]["core_s"]  # as recorded by an earlier version
+        of_full["async-2"]["1"]["at_least"] = True  # it was killed and resumed
         path.write_text(json.dumps(whole))
         self.forget_runs()
         text, runs = self.harness("recheck", "toy", "--budget", "500", status=1)
@@ -159,7 +160,7 @@ class Recording(unittest.TestCase):
         self.assertIn("toy: not covered: 1 run (recorded with other options), 1 run (recorded without its costs), "
                       "1 run (takes more than 500 core-seconds)\n2 of 2 recorded runs", text)
         self.assertRegex(text, r"toy ma-2 seed 1: test_error [\d.]+, recorded [\d.]+ on a machine like this one")
-        self.assertRegex(self.harness("cost", "toy")[0], r"toy +full +5 +0\.27\d   unknown for 1\n")
+        self.assertRegex(self.harness("cost", "toy")[0], r"toy +full +5 +0\.27\d   unknown for 1   at least: 1 was killed and resumed\n")
 
     def test_a_failure_loses_no_finished_run(self):
         text, runs = self.record(status=2, refused="--seed=2")

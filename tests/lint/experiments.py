@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every experiment has a README and a line on the page of all; every size of it can be loaded; its claims are those of claims.lock;
-sources.md is what the records say; and expected.json and tuned.toml have values of nothing that its config.toml does not have."""
+sources.md, the pages' lines on claims, pasted verdicts and counts of runs are what records and configurations say; and expected.json
+and tuned.toml have values of nothing that its config.toml does not have."""
 
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 ROOT = ROOT if ROOT.is_dir() else ROOT.parents[2]
 sys.path[:0] = [str(ROOT / "experiments" / "harness"), str(ROOT / "experiments" / "page")]
 
+import pages  # noqa: E402
 import sources  # noqa: E402
 from claim_lock import check_lock, unlocked_marks  # noqa: E402
 from config import UserError, names  # noqa: E402
@@ -27,6 +29,7 @@ def main() -> int:
             mistakes.append(str(error))
     if sources.SPEC.exists() and sources.PAGE.read_text() != sources.page():
         mistakes.append("experiments/sources.md is not what the records say: make sources")
+    mistakes += pages.mistakes()
     print("\n".join(mistakes) or f"{len(names())} experiments are described and whole")
     return 1 if mistakes else 0
 
