@@ -14,7 +14,7 @@ TRIES, PAUSE_S = 20, 0.5
 
 
 def note_of(name: str) -> Path:
-    """The number of records that wait for a commit."""
+    """The labels of the runs whose records wait for a commit."""
     return EXPERIMENTS / name / "runs" / "uncommitted"
 
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator
 
 from backlog import Backlog, Costs, Task, backlog, hours, print_backlog
 from claim_lock import check_committed
-from commits import Committer, commit_leftovers
+from commits import EVERY_S, Committer, commit_leftovers
 from config import EXPERIMENTS, Experiment, UserError
 from plan import Job
 from recording import put
@@ -117,9 +117,10 @@ class Queue:
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
                 while self.fill(pool):
-                    over, _ = wait(self.running, return_when=FIRST_COMPLETED)
+                    over, _ = wait(self.running, timeout=EVERY_S, return_when=FIRST_COMPLETED)
                     for future in over:
                         self.finish(future)
+                    self.commit()
             finally:
                 pool.shutdown(cancel_futures=True)
         for desk in self.opened:
@@ -210,8 +211,12 @@ class Queue:
             print(f"[{self.recorded}, {len(self.pending)} left] {task.label}: {task.why}", flush=True)
         except (UserError, OSError) as error:
             self.complain(f"{task.label}: {error}")
-        is_last = not any(other.experiment.name == name for other in [*self.pending.values(), *(running for running, _ in self.running.values())])
-        if is_last or desk.committer.is_due():
-            desk.committer.commit()  # what Git refuses now is committed at the end
-        if is_last:
+        if not any(other.experiment.name == name for other in [*self.pending.values(), *(running for running, _ in self.running.values())]):
+            desk.committer.commit()
             desk.runner.unlock()
+
+    def commit(self) -> None:
+        """What has been recorded for a while. What Git refuses now is committed later."""
+        for desk in self.opened:
+            if desk.committer.is_due():
+                desk.committer.commit()

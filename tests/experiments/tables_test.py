@@ -43,13 +43,13 @@ class Deviations(unittest.TestCase):
     # Standard deviations 0.001, 0.003 and 0.01 (times the root of 2 over 2): the first counts as that of the median run.
     RECORDED = errors(sgd=[0.2, 0.201], nbm_8=[0.2, 0.203], sync_8=[0.2, 0.21])
 
-    def wrong(self, machine: str = "another", **of_runs: list[float]) -> list[str]:
+    def wrong(self, machine: str = "another", by_seeds: bool = False, **of_runs: list[float]) -> list[str]:
         results = errors(**of_runs)
         for seeds in results.values():
             for result in seeds.values():
                 result["machine"] = machine
         recorded = {run: {seed: result | {"machine": "one"} for seed, result in seeds.items()} for run, seeds in self.RECORDED.items()}
-        return [re.match(r"data (\S+) seed (\d)", line).group(0) for line in repetition(self.ENTRY, {"data": results}, {"data": recorded}).wrong]
+        return [re.match(r"data (\S+) seed (\d)", line).group(0) for line in repetition(self.ENTRY, {"data": results}, {"data": recorded}, by_seeds=by_seeds).wrong]
 
     def test_values_of_another_machine_may_differ_by_so_many_of_the_recorded_seeds(self):
         five = 5 * 2 ** -0.5
@@ -57,6 +57,12 @@ class Deviations(unittest.TestCase):
             with self.subTest(run=run):
                 self.assertEqual(self.wrong(**{run: [0.2 + 0.99 * five * deviation]}), [])
                 self.assertEqual(self.wrong(**{run: [0.2 - 1.01 * five * deviation]}), [f"data {run.replace('_', '-')} seed 1"])
+
+    def test_recheck_compares_values_of_another_machine_with_the_interval_of_the_seeds(self):
+        half = 12.706 * 0.01 * 2 ** -0.5 * 1.5 ** 0.5  # in which a third value is expected around the mean of two
+        for value, found in ((0.205 + 0.99 * half, []), (0.205 - 0.99 * half, []), (0.205 + 1.01 * half, ["data sync-8 seed 1"])):
+            self.assertEqual(self.wrong(by_seeds=True, sync_8=[value]), found)
+        self.assertEqual(self.wrong(machine="one", by_seeds=True, sync_8=[0.2000001]), ["data sync-8 seed 1"])
 
     def test_on_a_machine_like_this_one_nothing_may_differ(self):
         self.assertEqual(self.wrong(machine="one", sgd=[0.2, 0.201]), [])
