@@ -12,7 +12,7 @@ from config import EXPERIMENTS, Experiment, UserError, names, read_toml
 from judging import data_sets, verdicts_of
 from loading import load
 from plan import Plan
-from records import AT_LEAST, CORE_S, Record, RecordedRun, State, lacking, newer_marks, recorded_metrics, recorded_runs
+from records import AT_LEAST, CORE_S, Record, RecordedRun, State, lacking, recorded_metrics, recorded_runs
 
 GUESS_S, GUESS_OF_TIMES_S = 300, 5  # core-seconds of a run if nothing of its experiment has costs; of one that only predicts times
 RETIRING = EXPERIMENTS / "retiring.toml"
@@ -101,17 +101,14 @@ def backlog(chosen: list[str]) -> Backlog:
     left_out: dict[str, str] = {}
     fates = retiring()
     for name in chosen:
-        experiment = load(name, "")
-        if experiment.size == "smoke":
-            continue
-        wanted = list(tasks_of(experiment, left_out))
         try:
+            experiment = load(name, "")
+            wanted = list(tasks_of(experiment, left_out)) if experiment.size != "smoke" else []
             if wanted:
                 check_committed(name, quiet=True)
+                groups += groups_of(experiment, wanted, last=fates.get(name, ("", ""))[0] in ("remove", "replace"))
         except UserError as error:
             left_out[name] = str(error)
-            continue
-        groups += groups_of(experiment, wanted, last=fates.get(name, ("", ""))[0] in ("remove", "replace"))
     groups.sort(key=lambda group: (group.last, -group.claims_per_hour, min(list(State).index(task.state) for task in group.tasks)))
     return Backlog(groups, left_out)
 
@@ -125,14 +122,11 @@ def tasks_of(experiment: Experiment, left_out: dict[str, str]) -> Iterator[Task]
         if why := cannot_run(experiment, plan, one):
             left_out[f"{experiment.name} {one.data.name} {one.run.name}"] = why
             continue
-        marks = newer_marks(plan, plan.job(one.data, one.run, one.seed), one.values)
-        if marks and one.values:
-            state, why = State.STALE, f"{State.STALE.value}: {' '.join(marks)}"
-        elif one.state.is_used and missing:  # a claim may wait for it
+        if one.state.is_used and missing:  # a claim may wait for it
             before = "recorded" if one.state is State.CURRENT else f"{one.state.value} and"
             state, why = State.MISSING, f"{before} without {', '.join(missing)}"
         else:
-            state, why = one.state, one.state.value
+            state, why = one.state, one.why
         yield Task(experiment, one, tuple(metrics[one.run.name]), state, why)
 
 

@@ -57,8 +57,18 @@ def of_claim(experiment: Experiment, results: Results, unused: dict[tuple[str, s
 def why_open(experiment: Experiment, unused: dict[tuple[str, str], str], data: str, claim: dict[str, Any]) -> str:
     """unused: records.why_unused of the experiment."""
     reasons = [unused[data, run] for run in sorted(runs_behind(experiment, claim)) if (data, run) in unused]
-    why = " and ".join(dict.fromkeys(reasons)) or "this metric is not recorded"
+    why = joined(reasons) or "this metric is not recorded"
     return f"{claim['left']} {claim['op']} {claim['right']}: {why}"
+
+
+def joined(reasons: list[str]) -> str:
+    """Each of the form "reason: run"."""
+    runs: dict[str, list[str]] = {}
+    for reason in dict.fromkeys(reasons):
+        why, _, run = reason.rpartition(": ")
+        runs.setdefault(why, []).append(run)
+    return " and ".join(f"{why}: {', '.join(of_reason[:6])}{f' and {len(of_reason) - 6} more' if len(of_reason) > 6 else ''}"
+                        for why, of_reason in runs.items())
 
 
 def runs_behind(experiment: Experiment, claim: dict[str, Any]) -> frozenset[str]:
@@ -78,9 +88,8 @@ def by_records(experiment: Experiment, results: Results, unused: dict[tuple[str,
             found = published.compare(experiment, results, entry)
             return Verdict(entry, found.verdict, "", runs=runs, comparison=found)
     except UserError:
-        reasons = [f"{entry['metric']} is not recorded" if names else "no published row is a run of this size"]
-    more = f" and {len(reasons) - 3} more" if len(reasons) > 4 else ""
-    return Verdict(entry, "open" if is_judged(entry) else "shown", " and ".join(dict.fromkeys(reasons[:3] if more else reasons)) + more, runs=runs)
+        why = f"{entry['metric']} is not recorded" if names else "no published row is a run of this size"
+    return Verdict(entry, "open" if is_judged(entry) else "shown", joined(reasons) or why, runs=runs)
 
 
 def counts_of(verdicts: list[Verdict]) -> Counter[str]:

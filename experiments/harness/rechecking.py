@@ -38,7 +38,7 @@ class Candidate:
     def obstacle(self, budget_s: float) -> str:
         """Why it cannot be run again and compared; "" if it can."""
         if self.one.state is not State.CURRENT:
-            return self.one.state.value
+            return self.one.why
         if CORE_S not in self.one.values:
             return "recorded without its costs"
         if self.one.data.file and not (ROOT / self.one.data.file).exists():

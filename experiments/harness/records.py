@@ -62,24 +62,26 @@ def digest_of(plan: Plan, job: Job, marks: tuple[str, ...]) -> str:
 
 def newer_marks(plan: Plan, job: Job, values: dict[str, Any]) -> tuple[str, ...]:
     """The reasons of the [[stale]] that are newer than the record of the run: all of them if it has no digest, which is older."""
+    if not values:
+        return ()
     if OPTIONS not in values:
         return job.marks
     return next((job.marks[count:] for count in range(len(job.marks)) if values[OPTIONS] == digest_of(plan, job, job.marks[:count])), ())
 
 
-def state_of(plan: Plan, data: DataSet, run: Run, seed: int, values: dict[str, Any]) -> State:
-    """values: the record of the run; {} if there is none."""
+def state_of(plan: Plan, data: DataSet, run: Run, seed: int, values: dict[str, Any]) -> tuple[State, tuple[str, ...]]:
+    """And the reasons if it is stale. values: the record of the run; {} if there is none."""
     if not values:
-        return State.MISSING
+        return State.MISSING, ()
     try:
         job = plan.job(data, run, seed)
     except UserError:  # its tuned value is not known, so the record is not of it
-        return State.OTHER if OPTIONS in values else State.UNNAMED
-    if newer_marks(plan, job, values):
-        return State.STALE
+        return State.OTHER if OPTIONS in values else State.UNNAMED, ()
+    if marks := newer_marks(plan, job, values):
+        return State.STALE, marks
     if OPTIONS not in values:
-        return State.UNNAMED
-    return State.CURRENT if values[OPTIONS] == options_digest(plan, job) else State.OTHER
+        return State.UNNAMED, ()
+    return State.CURRENT if values[OPTIONS] == options_digest(plan, job) else State.OTHER, ()
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -159,6 +161,12 @@ class RecordedRun:
     seed: int
     values: dict[str, Any]  # {} if there is none
     state: State
+    marks: tuple[str, ...]  # why it is stale
+
+    @property
+    def why(self) -> str:
+        """Its state in words, with the reasons if it is stale."""
+        return f"{self.state.value} ({' '.join(self.marks)})" if self.marks else self.state.value
 
 
 def recorded_runs(experiment: Experiment) -> Iterator[RecordedRun]:
@@ -168,7 +176,7 @@ def recorded_runs(experiment: Experiment) -> Iterator[RecordedRun]:
         for run in experiment.runs:
             for seed in experiment.seeds:
                 values = of_size.get(data.name, {}).get(run.name, {}).get(str(seed), {})
-                yield RecordedRun(data, run, seed, values, state_of(plan, data, run, seed, values))
+                yield RecordedRun(data, run, seed, values, *state_of(plan, data, run, seed, values))
 
 
 def recorded(experiment: Experiment) -> Results:
@@ -213,8 +221,8 @@ def why_unused(experiment: Experiment) -> dict[tuple[str, str], str]:
         runs.setdefault((one.data.name, one.run.name), []).append(one)
     for key, seeds in runs.items():
         if unused := [one for one in seeds if not one.state.is_used]:
-            worst = min((one.state for one in unused), key=list(State).index)
-            of_seeds = [str(one.seed) for one in unused if one.state is worst]
+            worst = min(unused, key=lambda one: list(State).index(one.state))
+            of_seeds = [str(one.seed) for one in unused if one.state is worst.state]
             which = f" (seed{'s' if len(of_seeds) > 1 else ''} {', '.join(of_seeds)})" if len(of_seeds) < len(seeds) else ""
-            found[key] = f"{worst.value}: {key[1]}{which}"
+            found[key] = f"{worst.why}: {key[1]}{which}"
     return found

@@ -12,7 +12,7 @@ from typing import Any, Iterator
 
 from config import EXPERIMENTS, ROOT, Experiment, UserError, any_of, read_toml
 from intervals import half_width
-from judging import verdicts_of
+from judging import joined, verdicts_of
 from loading import load
 from published import read_table
 from records import State, fully_recorded, recorded_runs, why_unused
@@ -78,7 +78,7 @@ class Column:
         known = [data for data, runs in self.results.items() if {run, other} <= runs.keys()]
         if not known:
             reasons = dict.fromkeys(why for (_, name), why in self.unused.items() if name in (run, other))
-            raise UserError(" and ".join(reasons) or f"{State.MISSING.value}: {run}")
+            raise UserError(joined(list(reasons)) or f"{State.MISSING.value}: {run}")
         try:
             ours, others = ([value for data in known for value in values(self.results[data], self.experiment.baselines, name, entry["metric"])]
                             for name in (run, other))

@@ -77,7 +77,7 @@ for word; do case "$word" in --out=*)
   exec 9> "{folder}/locks/$name"
   flock -n 9 || echo "$name" >> "{folder}/collisions"
   echo "$name $*" >> "{folder}/calls"
-  case "$*" in {refused}) echo "error: refused" >&2; exit 2;; esac;;
+  case "$*" in {refused}) {end};; esac;;
 esac; done
 exec {program} "$@"
 """
@@ -116,18 +116,19 @@ class Queue(unittest.TestCase):
         self.git("add", "-A")
         self.git("commit", "--quiet", "-m", subject)
 
-    def program(self, refused: str = "'nothing'") -> Path:
+    def program(self, refused: str = "'nothing'", end: str = 'echo "error: refused" >&2; exit 2') -> Path:
+        """refused: a shell pattern of the arguments of runs that fail."""
         path = self.folder / "program"
         (self.folder / "locks").mkdir(exist_ok=True)
-        path.write_text(PROGRAM.format(folder=self.folder, program=toy.PROGRAM, refused=refused))
+        path.write_text(PROGRAM.format(folder=self.folder, program=toy.PROGRAM, refused=refused, end=end))
         path.chmod(0o755)
         return path
 
-    def command(self, *words: str, refused: str = "'nothing'") -> list:
-        return [sys.executable, self.root / "experiments/harness", "--program", self.program(refused), "--jobs", "2", *words]
+    def command(self, *words: str, **failing: str) -> list:
+        return [sys.executable, self.root / "experiments/harness", "--program", self.program(**failing), "--jobs", "2", *words]
 
-    def harness(self, *words: str, status: int = 0, refused: str = "'nothing'") -> str:
-        done = subprocess.run(self.command(*words, refused=refused), capture_output=True, text=True, timeout=100)
+    def harness(self, *words: str, status: int = 0, **failing: str) -> str:
+        done = subprocess.run(self.command(*words, **failing), capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -196,7 +197,7 @@ class Queue(unittest.TestCase):
         return time.monotonic() - begin
 
     def kill(self, process: subprocess.Popen, what: str) -> str:
-        """The harness alone, whose runs go on; with all its runs; or one of its runs, after which the harness ends by itself."""
+        """The harness alone, whose runs go on; with all its runs; or one of its runs, and then the others."""
         if what == "harness":
             process.kill()
         elif what == "group":
@@ -244,6 +245,8 @@ class Queue(unittest.TestCase):
         text = self.harness("queue", status=1, refused="*model_averaging*--workers=4*--seed=2*")
         self.assertEqual(len(re.findall(r"^FAILED  toy \w+ ma-4 seed 2: error: refused$", text, re.MULTILINE)), 4)  # when it fails, and at the end
         self.assertEqual(len(self.values()), 14)
+        self.assertIn("toy made ma-4 seed 2: killed by signal 9\n",
+                      self.harness("queue", status=1, refused="*model_averaging*--workers=4*", end="kill -9 $$"))
         self.calls()
         self.harness("queue")
         self.assertEqual((len(self.values()), len(self.calls())), (16, 2))
@@ -280,7 +283,7 @@ class Queue(unittest.TestCase):
         self.change("[size.full]", '[[stale]]\nwhy = "Gradients were summed twice."\nruns = ["sync-*"]\ndata = ["toy"]\n\n[size.full]')
         plan = self.plan()
         self.assertRegex(plan[0], r"^1\. toy toy: 6 runs, 0\.00 core-hours, 0 open or undecided claims$")
-        self.assertEqual(plan[1:], ["marked as stale: Gradients were summed twice.: sync-2, seeds 1, 2", "recorded without test_error: ma-4, seeds 1",
+        self.assertEqual(plan[1:], ["marked as stale (Gradients were summed twice.): sync-2, seeds 1, 2", "recorded without test_error: ma-4, seeds 1",
                                     "not recorded: ma-4, seeds 2", "recorded with other options: sgd, seeds 1",
                                     "recorded without its options: ma-2, seeds 2"])
         self.commit("a mark")
