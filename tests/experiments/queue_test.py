@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The queue records what is missing or stale; killed at any moment it loses nothing, records nothing twice and ends in the same values."""
 
+import contextlib
 import json
 import os
 import random
@@ -198,16 +199,17 @@ class Queue(unittest.TestCase):
 
     def kill(self, process: subprocess.Popen, what: str) -> str:
         """The harness alone, whose runs go on; with all its runs; or one of its runs, and then the others."""
-        if what == "harness":
-            process.kill()
-        elif what == "group":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            children = subprocess.run(["pgrep", "-P", str(process.pid), "-f", "--", "--out="], capture_output=True, text=True).stdout.split()
-            if children:
-                os.kill(int(children[0]), signal.SIGKILL)
-                time.sleep(0.2)
-            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            if what == "harness":
+                process.kill()
+            elif what == "run":
+                found = subprocess.run(["pgrep", "-P", str(process.pid), "-f", "--", "--out="], capture_output=True, text=True).stdout.split()
+                if found:
+                    os.kill(int(found[0]), signal.SIGKILL)
+                    time.sleep(0.2)
+        if what != "harness":
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return what
 
