@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "comm/mpi/mpi_call.hpp"
+#include "core/cores.hpp"
 
 namespace paragrad::comm {
 namespace {
@@ -16,10 +18,11 @@ struct Introduction {
   std::int64_t rank;
   ProcessIdentity process;
   cpu_set_t cores;  ///< that it may run on; none on a machine with more than CPU_SETSIZE
+  core::CoreQuota quota;
 };
 
 Introduction introduction_of(int rank) {
-  Introduction mine{rank, this_process(), {}};
+  Introduction mine{rank, this_process(), {}, core::core_quota()};
   sched_getaffinity(0, sizeof mine.cores, &mine.cores);
   return mine;
 }
@@ -27,8 +30,15 @@ Introduction introduction_of(int rank) {
 /// Of the ranks of a node together; 0 if unknown.
 std::size_t cores_of(const std::vector<Introduction>& ranks) {
   cpu_set_t cores{};
-  for (const Introduction& each : ranks) CPU_OR(&cores, &cores, &each.cores);
-  return static_cast<std::size_t>(CPU_COUNT(&cores));
+  std::map<std::uint64_t, double> quotas;  // by the group that has them
+  for (const Introduction& each : ranks) {
+    CPU_OR(&cores, &cores, &each.cores);
+    quotas[each.quota.group] = each.quota.cores;
+  }
+  double quota = 0;
+  for (const auto& [_, of_group] : quotas) quota += of_group;
+  const int count = CPU_COUNT(&cores);
+  return count == 0 ? 0 : static_cast<std::size_t>(core::within_quota(count, quota));
 }
 
 }  // namespace
