@@ -21,7 +21,7 @@ constexpr int timed_rounds = 20;
 constexpr double absence_s = 0.1;
 
 /// Returns what is wrong with the contents, the same on all workers; empty if nothing is.
-std::string check_contents(Communicator& comm, Window& window, Window& counts) {
+std::string check_contents(Communicator& comm, Window& window, Window& counts, std::atomic<std::uint64_t>& steps) {
   const std::vector<float> ones(odd_length, 1.f);
   std::uint64_t tickets = 0;
   for (int round = 0; round < additions; ++round) {
@@ -30,6 +30,7 @@ std::string check_contents(Communicator& comm, Window& window, Window& counts) {
       window.lock(target, Window::Lock::shared);
       window.accumulate(target, 0, ones);
       window.unlock(target);
+      ++steps;
     }
     const int next = (comm.rank() + 1) % comm.size();
     counts.lock(next, Window::Lock::shared);
@@ -39,6 +40,7 @@ std::string check_contents(Communicator& comm, Window& window, Window& counts) {
     counts.memory()[0] += 1;
     counts.unlock(comm.rank());
     tickets += counts.fetch_add(0, 0, 1);
+    ++steps;
   }
   counts.fetch_add(0, 1, tickets);
   barrier(comm);
@@ -57,18 +59,20 @@ std::string check_contents(Communicator& comm, Window& window, Window& counts) {
   return first_error(comm, wrong);
 }
 
-double fastest_s(Communicator& comm, const std::function<void()>& action) {
+double fastest_s(Communicator& comm, std::atomic<std::uint64_t>& steps, const std::function<void()>& action) {
   double best_s = std::numeric_limits<double>::infinity();
   for (int round = 0; round < timed_rounds; ++round) {
     const double begin_s = comm.now_s();
     action();
     best_s = std::min(best_s, comm.now_s() - begin_s);
+    ++steps;
   }
   return best_s;
 }
 
 /// Worker 0 asks, worker 1 answers: over messages, then over its window while it waits for a counter.
-void compare_rates(Communicator& comm, Window& window, Window& counts, WindowTrial& trial) {
+void compare_rates(Communicator& comm, Window& window, Window& counts, WindowTrial& trial,
+                   std::atomic<std::uint64_t>& steps) {
   std::vector<float> data(timed_floats), sum(timed_floats);
   const auto exchange = [&](int asker, int answerer) {
     if (comm.rank() == asker) {
@@ -80,15 +84,15 @@ void compare_rates(Communicator& comm, Window& window, Window& counts, WindowTri
     }
   };
   if (comm.rank() > 1) return;
-  const double message_s = fastest_s(comm, [&] { exchange(0, 1); });
-  const double sum_s = fastest_s(comm, [&] { comm.add(data, sum); });
+  const double message_s = fastest_s(comm, steps, [&] { exchange(0, 1); });
+  const double sum_s = fastest_s(comm, steps, [&] { comm.add(data, sum); });
   if (comm.rank() == 1) {
     while (!counts.await_counter_for(2, 1, 1e-3)) {  // in short waits, so that it polls as actively as for the messages
     }
     return;
   }
   const auto transfer_s = [&](const std::function<void()>& transfer) {
-    return fastest_s(comm, [&] {
+    return fastest_s(comm, steps, [&] {
       window.lock(1, Window::Lock::shared);
       transfer();
       window.unlock(1);
@@ -117,12 +121,12 @@ void look_for_progress(Communicator& comm, Window& window, WindowTrial& trial) {
 
 }  // namespace
 
-WindowTrial try_windows(Communicator& comm, const WindowOpener& open) {
+WindowTrial try_windows(Communicator& comm, const WindowOpener& open, std::atomic<std::uint64_t>& steps) {
   WindowTrial trial;
   const auto small = open(odd_length, 0), counts = open(1, 3), large = open(comm.rank() == 1 ? timed_floats : 3, 0);
-  trial.wrong = check_contents(comm, *small, *counts);
+  trial.wrong = check_contents(comm, *small, *counts, steps);
   if (trial.wrong.empty() && comm.size() > 1) {
-    compare_rates(comm, *large, *counts, trial);
+    compare_rates(comm, *large, *counts, trial, steps);
     look_for_progress(comm, *large, trial);
   }
   barrier(comm);
@@ -142,20 +146,22 @@ WindowVerdict judge(const WindowTrial& trial, int workers) {
 }
 
 WindowVerdict self_test_windows(Worker& worker, double limit_s) {
-  const auto trial = std::make_shared<WindowTrial>();  // kept alive by an attempt that hangs
+  // An attempt that hangs keeps these alive.
+  const auto trial = std::make_shared<WindowTrial>();
+  const auto steps = std::make_shared<std::atomic<std::uint64_t>>(0);
   const bool ended = worker.attempt(
-      [trial](Communicator& comm) {
+      [trial, steps](Communicator& comm) {
+        const auto open = [&](std::size_t floats, std::size_t counters) { return comm.open_window(floats, counters); };
         try {
-          *trial = try_windows(comm,
-                               [&](std::size_t floats, std::size_t counters) { return comm.open_window(floats, counters); });
+          *trial = try_windows(comm, open, *steps);
         } catch (const std::exception& error) {
           trial->wrong = error.what();
         }
       },
-      limit_s);
+      limit_s, steps);
   WindowTrial mine;
   if (ended) mine = *trial;
-  if (!ended) mine.wrong = core::format("they hang (not done after {:.0f} s)", limit_s);
+  if (!ended) mine.wrong = core::format("they hang (an operation did not end within {:.0f} s)", limit_s);
   mine.wrong = first_error(worker.comm(), mine.wrong);
   WindowVerdict verdict = judge(mine, worker.size());
   // Only worker 0 has measured. Its text is distributed to all like an error.

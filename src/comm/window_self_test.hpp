@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,10 +26,11 @@ struct WindowVerdict {
 ///   rate       get against a message of the same length between the same two workers, accumulate against a message and its
 ///              addition, the fastest of twenty each. Reported, but never a reason for refusal: a busy machine distorts it
 ///   progress   whether a target outside MPI makes others wait. Reported, but never a reason for refusal: servers are inside
-///   end        all of it must finish within `limit_s`, or else the transport hangs
+///   end        no two operations may lie `limit_s` apart, or else the transport hangs; the whole test may take longer, on a
+///              machine whose cores are busy
 ///
 /// Collective, on the workers' own threads, with no task launched. If it hangs, see Worker::attempt.
-WindowVerdict self_test_windows(Worker& worker, double limit_s = 30);
+WindowVerdict self_test_windows(Worker& worker, double limit_s = 60);
 
 /// Measurements of the test; rates and progress are valid at worker 0 only.
 struct WindowTrial {
@@ -38,8 +41,8 @@ struct WindowTrial {
 };
 using WindowOpener = std::function<std::unique_ptr<Window>(std::size_t floats, std::size_t counters)>;
 
-/// The parts of self_test_windows(), for any windows and without a time limit.
-WindowTrial try_windows(Communicator& comm, const WindowOpener& open);
+/// The parts of self_test_windows(), for any windows and without a time limit. steps: counts operations.
+WindowTrial try_windows(Communicator& comm, const WindowOpener& open, std::atomic<std::uint64_t>& steps);
 WindowVerdict judge(const WindowTrial& trial, int workers);
 
 }  // namespace paragrad::comm

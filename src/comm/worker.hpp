@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "backend/device.hpp"
@@ -68,11 +70,15 @@ class Worker {
   /// Returns when the service has ended, at once if there is none. Rethrows its error.
   virtual void join_service() = 0;
 
-  /// Runs a task that may never return, over a channel that only it uses. Returns whether it ended within `limit_s`.
-  /// Collective, with nothing else launched. A task that did not end keeps running, so it must own all memory it touches,
-  /// and MPI can no longer be finalised (see MpiWorker::part). Rethrows its error. In the simulator, and if tasks do not run
-  /// concurrently, there is no limit.
-  virtual bool attempt(Task task, double /*limit_s*/) {
+  /// Counts what a task has done so far.
+  using Steps = std::shared_ptr<const std::atomic<std::uint64_t>>;
+
+  /// Runs a task that may never return, over a channel that only it uses. Returns whether it ended within `limit_s` or, if
+  /// it counts its steps, without `limit_s` passing between two of them: a busy machine makes it slow. Collective, with
+  /// nothing else launched. A task that did not end keeps running, so it must own all memory it touches, and MPI can no
+  /// longer be finalised (see MpiWorker::part). Rethrows its error. In the simulator, and if tasks do not run concurrently,
+  /// there is no limit.
+  virtual bool attempt(Task task, double /*limit_s*/, Steps /*steps*/ = nullptr) {
     launch(std::move(task));
     join();
     return true;

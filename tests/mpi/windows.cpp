@@ -1,6 +1,11 @@
 // Under mpiexec -n 2 … 4: the programs that hold among emulated workers hold over MPI's windows, on the main thread and in
 // tasks beside it. Exits with 1 and says what differs.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <thread>
 
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
@@ -83,6 +88,18 @@ void an_attempt_that_hangs_is_given_up(comm::Worker& worker) {
   comm::barrier(worker.comm());  // others are left to talk to
 }
 
+/// As on a machine with other work.
+void an_attempt_that_is_slow_but_goes_on_is_not_given_up(comm::Worker& worker) {
+  const auto steps = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const auto slow = [steps](Communicator&) {
+    for (int step = 0; step < 10; ++step) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      ++*steps;
+    }
+  };
+  hold(worker.attempt(slow, 0.5, steps), "an attempt of 1 s whose steps take 0.1 s, with a limit of 0.5 s");
+}
+
 }  // namespace
 
 int main() {
@@ -93,6 +110,7 @@ int main() {
     comm::MpiWorker worker(comm);
     on_the_main_thread(worker);
     in_tasks_beside_other_traffic(worker);
+    an_attempt_that_is_slow_but_goes_on_is_not_given_up(worker);
     a_service_and_the_tasks_of_its_worker_share_a_window(worker);
     the_check_finds_windows_right(worker);
     hold(worker.part(), "MPI can be ended in common after attempts that ended");

@@ -1,6 +1,9 @@
 // The self-test of windows, over emulated workers' windows that are right and over some that are not.
 #include "comm/window_self_test.hpp"
 
+#include <atomic>
+#include <cstdint>
+
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -58,9 +61,11 @@ class FaultyWindow : public Window {
 comm::WindowVerdict verdict_of(const std::string& fault, int workers) {
   comm::WindowVerdict verdict;
   run(uncontended(workers, {1e-6, 1e9}), workers, {}, [&](comm::Worker& worker) {
-    const WindowTrial trial = comm::try_windows(worker.comm(), [&](std::size_t floats, std::size_t counters) {
+    std::atomic<std::uint64_t> steps = 0;
+    const auto open = [&](std::size_t floats, std::size_t counters) {
       return std::make_unique<FaultyWindow>(worker.comm().open_window(floats, counters), worker.comm(), fault);
-    });
+    };
+    const WindowTrial trial = comm::try_windows(worker.comm(), open, steps);
     if (worker.rank() == 0) verdict = judge(trial, workers);
   });
   return verdict;

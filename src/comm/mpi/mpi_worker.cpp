@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/tags.hpp"
@@ -50,11 +52,15 @@ class MpiWorker::Lane {
     if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
   }
 
-  bool join_for(double limit_s) {
+  /// See Worker::attempt.
+  bool join_for(double limit_s, const Steps& steps) {
     {
       std::unique_lock lock(mutex_);
       const auto limit = std::chrono::duration<double>(limit_s);
-      if (!changed_.wait_for(lock, limit, [this] { return tasks_.empty() && !busy_; })) return false;
+      const auto count = [&] { return steps ? steps->load() : 0; };
+      std::uint64_t before = count();
+      while (!changed_.wait_for(lock, limit, [this] { return tasks_.empty() && !busy_; }))
+        if (const std::uint64_t now = count(); std::exchange(before, now) == now) return false;
     }
     join();
     return true;
@@ -173,7 +179,7 @@ void MpiWorker::join_service() {
   if (service_ != nullptr) service_->join();
 }
 
-bool MpiWorker::attempt(Task task, double limit_s) {
+bool MpiWorker::attempt(Task task, double limit_s, Steps steps) {
   attempted_ = true;
   auto channel = std::make_unique<MpiCommunicator>(communicator_, device());
   if (!communicator_.allows_threads()) {
@@ -182,7 +188,7 @@ bool MpiWorker::attempt(Task task, double limit_s) {
   }
   auto lane = std::make_unique<Lane>(*channel, device().name());
   lane->launch(std::move(task));
-  if (lane->join_for(limit_s)) return true;
+  if (lane->join_for(limit_s, steps)) return true;
   lost_a_thread_ = true;
   static_cast<void>(lane.release());  // its thread goes on using them
   static_cast<void>(channel.release());

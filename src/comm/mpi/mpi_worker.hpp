@@ -24,7 +24,7 @@ class MpiWorker : public RealWorker {
   void join() override;
   void serve(Task task) override;
   void join_service() override;
-  bool attempt(Task task, double limit_s) override;
+  bool attempt(Task task, double limit_s, Steps steps) override;
   void abandon_tasks() noexcept override;
 
   /// The last call of a worker whose work is done. Returns whether MPI can be finalised; if not (a worker is gone, or a

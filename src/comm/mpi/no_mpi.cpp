@@ -28,6 +28,8 @@ void MpiSession::set_death(RankGuard::Death) { refuse(); }
 void MpiSession::leave(int) { refuse(); }
 void MpiSession::abort(int) { refuse(); }
 
+void end_waiting_peers(int) {}
+
 struct MpiCommunicator::State {};
 MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device, 0, 1) { refuse(); }
 MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device) : Communicator(device, 0, 1) { refuse(); }
@@ -63,7 +65,7 @@ void MpiWorker::launch(Task) { refuse(); }
 void MpiWorker::join() { refuse(); }
 void MpiWorker::serve(Task) { refuse(); }
 void MpiWorker::join_service() { refuse(); }
-bool MpiWorker::attempt(Task, double) { refuse(); }
+bool MpiWorker::attempt(Task, double, Steps) { refuse(); }
 bool MpiWorker::part() { refuse(); }
 bool MpiWorker::exchange_farewells(bool) { refuse(); }
 void MpiWorker::abandon_tasks() noexcept {}

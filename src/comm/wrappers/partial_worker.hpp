@@ -53,7 +53,9 @@ class PartialWorker : public Worker {
   void join() override { all_.join(); }
   void serve(Task task) override { all_.serve(among_peers(std::move(task))); }
   void join_service() override { all_.join_service(); }
-  bool attempt(Task task, double limit_s) override { return all_.attempt(among_peers(std::move(task)), limit_s); }
+  bool attempt(Task task, double limit_s, Steps steps) override {
+    return all_.attempt(among_peers(std::move(task)), limit_s, std::move(steps));
+  }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
 
  protected:

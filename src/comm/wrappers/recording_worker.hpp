@@ -83,7 +83,9 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
     const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
     inner_.join_service();
   }
-  bool attempt(Task task, double limit_s) override { return inner_.attempt(std::move(task), limit_s); }
+  bool attempt(Task task, double limit_s, Steps steps) override {
+    return inner_.attempt(std::move(task), limit_s, std::move(steps));
+  }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
 
  private:
