@@ -24,6 +24,14 @@ STRATEGIES = {
     "bmuf cntk": ["--block-learning-rate-form", "cntk", "--block-momentum-time-constant", "100"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
 }
+LAUNCHERS_WITHOUT_MPI = {
+    "srun": {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"},
+    "flux run": {"FLUX_JOB_SIZE": "2", "FLUX_TASK_RANK": "1"},
+    "jsrun": {"JSM_NAMESPACE_SIZE": "2", "JSM_NAMESPACE_RANK": "0"},
+    "PALS": {"PALS_RANKID": "1"},
+    "aprun": {"ALPS_APP_PE": "1"},
+    "mpirun_rsh": {"MV2_COMM_WORLD_SIZE": "2", "MV2_COMM_WORLD_RANK": "0"},
+}
 CHANGE_A_LONE_WORKER = ["bmuf cntk", "bmuf_adam", "bmuf_adam cbm", "slowmo", "slowmo with falling rates", "diloco"]
 COLLECTIVES = ["ring", "tree", "binomial", "butterfly", "halving_doubling", "parameter_server", "sharded_parameter_server",
                "double_tree", "hierarchical", "hierarchical:tree+halving_doubling", "auto"]
@@ -54,8 +62,30 @@ class Worlds(CliTest):
         return emulated
 
     def test_ranks_that_another_launcher_started_and_that_are_alone_are_refused(self):
-        for variables in ({"PMI_SIZE": "3"}, {"OMPI_COMM_WORLD_SIZE": "3"}, {"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "3"}):
+        for variables in ({"PMI_SIZE": "3"}, {"OMPI_COMM_WORLD_SIZE": "3"}, {"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "3"},
+                          {"PMIX_RANK": "0", "FLUX_JOB_SIZE": "3"}):
             self.assert_refused(run("train", *self.task, env=os.environ | variables), "3 ranks", "alone", "MPI")
+        self.assert_refused(run("train", *self.task, env=os.environ | {"PMIX_RANK": "2"}), "several ranks", "alone", "MPI")
+
+    def test_processes_that_a_launcher_started_without_mpi_are_refused(self):
+        checkpoint = self.folder / "of-one" / "checkpoint.h5"
+        run("train", *self.task, "--out", checkpoint.parent).check_returncode()
+        commands = (["train", *self.task], ["train", *self.task, "--workers", "2"], ["evaluate", checkpoint, "--data", self.data],
+                    ["sharpness", checkpoint, "--data", self.data], ["calibrate", "--out", self.folder / "new.toml"])
+        for launcher, variables in LAUNCHERS_WITHOUT_MPI.items():
+            for command in commands if launcher == "srun" else commands[:1]:
+                with self.subTest(launcher=launcher, command=command[0]):
+                    self.assert_refused(run(*command, env=os.environ | variables), f"{launcher} has started", "cannot find each other",
+                                        *variables)
+
+    def test_a_launcher_that_started_one_process_changes_nothing(self):
+        alone = weights(run("train", *self.task))
+        for variables in LAUNCHERS_WITHOUT_MPI.values():
+            ones = {name: "0" if name.endswith(("RANK", "RANKID", "PROCID", "PE")) else "1" for name in variables}
+            with self.subTest(variables=ones):
+                self.assertEqual(weights(run("train", *self.task, env=os.environ | ones)), alone)
+        # A batch script of Slurm is no step, whatever the job has asked for.
+        self.assertEqual(weights(run("train", *self.task, env=os.environ | {"SLURM_JOB_ID": "1", "SLURM_NTASKS": "4", "SLURM_PROCID": "0"})), alone)
 
     def test_every_strategy_and_collective_ends_in_the_same_weights_in_all_worlds(self):
         for name, more in STRATEGIES.items():

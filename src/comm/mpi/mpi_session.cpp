@@ -108,13 +108,13 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
   owns_mpi_ = !initialised;
   if (owns_mpi_) initialise(guard);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  if (const int announced = announced_ranks(); announced > 1 && size() == 1) {
+  if (const int announced = announced_ranks(); size() == 1 && (announced > 1 || (announced == 0 && follows_others()))) {
     if (owns_mpi_) MPI_Finalize();
     throw core::ConfigError(core::format(
         "{} ranks were started, but each finds itself alone: their launcher does not work with {}; use the library's own "
         "mpiexec, or Slurm's srun with PMI2 for MPICH and PMIx for Open MPI (MPICH on Ubuntu 24.04: see "
         "experiments/cluster/README.md)",
-        announced, mpi_description()));
+        announced > 0 ? core::format("{}", announced) : "several", mpi_description()));
   }
   auto watch = std::make_unique<ExitWatch>();
   if (on_exit(ExitWatch::at_exit, watch.get()) == 0) watch_ = watch.release();

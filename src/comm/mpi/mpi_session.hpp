@@ -13,6 +13,13 @@ bool under_mpiexec();
 /// How many processes the launcher announced in the environment, for the launchers known to under_mpiexec(); 0: none.
 int announced_ranks();
 
+/// Whether a launcher that announces no number announced that this process is not the first.
+bool follows_others();
+
+/// For a process that is not under_mpiexec(): throws ConfigError if Slurm, PALS, Flux, LSF or another launcher has started
+/// several of its kind together, which would not know of each other.
+void require_no_lonely_task();
+
 /// The MPI library and its version, "MPICH 4.0.2"; "none" if this build has no MPI. MPI need not be initialised.
 std::string mpi_description();
 
