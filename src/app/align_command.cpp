@@ -24,6 +24,7 @@ class Alignment : public Job {
 
   void prepare(const Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
+  RankFacts facts() const override { return scorer_->facts(); }
   void work(comm::Worker& worker, const AddedTime& added) override;
   void finish(const core::Json& world) override;
 
@@ -76,7 +77,7 @@ void Alignment::finish(const core::Json& world) {
 
 int align(const AlignArguments& arguments, const CLI::App& parser) {
   Alignment job(arguments, parser);
-  return make_world(arguments.scoring.world, arguments.scoring.device)->run(job);
+  return make_world(parser, arguments.scoring.world, arguments.scoring.device)->run(job);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ std::size_t largest_message(const std::string& text) {
   return static_cast<std::size_t>(parse_size("--largest-message", text, 1e3, 4e9));
 }
 
-calibration::CalibrationOptions options_of(const CalibrateArguments& arguments) {
+calibration::CalibrationOptions calibration_options(const CalibrateArguments& arguments) {
   calibration::CalibrationOptions options;
   options.largest_message = largest_message(arguments.largest_message);
   options.kernels = calibration::KernelGrid::of(*backend::make_device(arguments.device));
@@ -109,7 +109,7 @@ class CalibrationJob : public Job {
   explicit CalibrationJob(const CalibrateArguments& arguments) : arguments_(arguments) {}
 
   void prepare(const Process& process) override {
-    options_ = options_of(arguments_);
+    options_ = calibration_options(arguments_);
     if (process.leads()) file_.emplace(arguments_);
   }
 
@@ -156,7 +156,7 @@ int run(const CalibrateArguments& arguments, const CLI::App& parser) {
   use.require(!alone, {"largest-message"}, "is for messages between ranks: start several with mpiexec");
   use.check();
   CalibrationJob job(arguments);
-  return make_real_world(arguments.device)->run(job);
+  return make_real_world(parser, arguments.device)->run(job);
 }
 
 }  // namespace

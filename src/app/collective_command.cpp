@@ -394,7 +394,7 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
   const std::string config = use.config();
   if (!real) return run_emulated(arguments, config);
   CollectiveJob job(arguments, config);
-  return make_real_world(arguments.device, {.per_node = arguments.workers_per_node})->run(job);
+  return make_real_world(parser, arguments.device, {.per_node = arguments.workers_per_node})->run(job);
 }
 
 }  // namespace

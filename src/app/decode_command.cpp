@@ -81,6 +81,7 @@ class Decoding : public Job {
 
   void prepare(const Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
+  RankFacts facts() const override { return scorer_->facts(); }
   void work(comm::Worker& worker, const AddedTime& added) override;
   void finish(const core::Json& world) override;
 
@@ -145,7 +146,7 @@ void Decoding::finish(const core::Json& world) {
 
 int decode(const DecodeArguments& arguments, const CLI::App& parser) {
   Decoding job(arguments, parser);
-  return make_world(arguments.scoring.world, arguments.scoring.device)->run(job);
+  return make_world(parser, arguments.scoring.world, arguments.scoring.device)->run(job);
 }
 
 }  // namespace

@@ -62,6 +62,13 @@ class Evaluation : public Job {
     }
   }
   std::size_t row_bytes() const override { return networks_.front().source->info.bytes_to_read(); }
+  RankFacts facts() const override {
+    RankFacts facts;
+    for (std::size_t i = 0; i < networks_.size(); ++i)
+      for (const auto& [name, value] : facts_of(networks_[i].source->info, networks_[i].checkpoint))
+        facts[networks_.size() > 1 ? core::format("{} ({} of {})", name, i + 1, networks_.size()) : name] = value;
+    return facts;
+  }
 
   void work(comm::Worker& worker, const AddedTime& added) override {
     const data::Subset subset = parse_subset(arguments_.subset);
@@ -110,7 +117,7 @@ class Evaluation : public Job {
 
 int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
   Evaluation job(arguments, parser);
-  return make_world(arguments.world, arguments.device)->run(job);
+  return make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

@@ -4,11 +4,12 @@
 #include <exception>
 #include <filesystem>
 #include <new>
-#include <string_view>
+#include <string>
 
 #include "app/mapping_faults.hpp"
 #include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
+#include "comm/mpi/rank_guard.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
@@ -16,25 +17,31 @@
 
 using namespace paragrad;
 
+namespace {
+
+/// Prints the error. Returns the exit code. Ranks that have begun to use MPI have handled their errors themselves.
+int fail(const std::string& message, int code) {
+  app::print_error(message);
+  comm::end_waiting_peers(code);
+  return code;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   app::report_mapping_faults();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {
     return app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {
-    app::print_error(error.what());
-    return app::user_error;
+    return fail(error.what(), app::user_error);
   } catch (const std::filesystem::filesystem_error& error) {
-    app::print_error(core::describe(error));
-    return app::user_error;
+    return fail(core::describe(error), app::user_error);
   } catch (const std::bad_alloc&) {
-    app::print_error(core::out_of_memory());
-    return app::user_error;
-  } catch (const comm::Failure& error) {  // an emulated failure; under MPI, the rank has handled its own
-    app::print_error(error.what());
-    return app::peer_failure;
+    return fail(core::out_of_memory(), app::user_error);
+  } catch (const comm::Failure& error) {  // an emulated failure
+    return fail(error.what(), app::peer_failure);
   } catch (const std::exception& error) {
-    app::print_error(core::format("internal error: {}", error.what()));
-    return app::internal_error;
+    return fail(core::format("internal error: {}", error.what()), app::internal_error);
   }
 }

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "app/command.hpp"
 #include "app/mapping_faults.hpp"
@@ -11,6 +12,7 @@
 #include "comm/mpi/mpi_worker.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"
+#include "core/cores.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
@@ -59,6 +61,15 @@ void have_all(comm::Communicator& comm, const std::function<void()>& action) {
   }
 }
 
+/// The same if the facts of the ranks differ.
+void have_same(comm::Communicator& comm, const RankFacts& facts) {
+  try {
+    require_same(comm, facts);
+  } catch (const core::ConfigError& error) {
+    throw AgreedMistake{error.what()};
+  }
+}
+
 /// Returns the exit code.
 int end_with_mistakes(const comm::MpiSession& session, const std::function<void()>& action) {
   try {
@@ -85,6 +96,7 @@ void take_part(comm::Communicator& ranks, const Process& process, Job& job, cons
   });
   if (spread(ranks, needed) == 0) return;
   have_all(ranks, [&] { job.prepare(process); });
+  have_same(ranks, job.facts());
   job.adopt(spread(ranks, job.finding()));
   work();
   if (process.leads()) job.finish(nullptr);
@@ -92,8 +104,8 @@ void take_part(comm::Communicator& ranks, const Process& process, Job& job, cons
 
 class MpiWorld : public World {
  public:
-  MpiWorld(const std::string& device, const RealWorkers& workers, const RankDeaths& deaths)
-      : device_(device), workers_(workers), deaths_(deaths) {
+  MpiWorld(RankFacts facts, const std::string& device, const RealWorkers& workers, const RankDeaths& deaths)
+      : facts_(std::move(facts)), device_(device), workers_(workers), deaths_(deaths) {
     deaths_.guard.end_code = peer_failure;
   }
 
@@ -109,6 +121,7 @@ class MpiWorld : public World {
   int be_worker(comm::MpiCommunicator& ranks, comm::MpiSession& session, Job& job) const;
   int host_workers(comm::MpiCommunicator& ranks, const comm::MpiSession& session, Job& job);
 
+  RankFacts facts_;  // of the command
   std::string device_;
   RealWorkers workers_;
   RankDeaths deaths_;
@@ -156,7 +169,10 @@ int MpiWorld::run(Job& job) {
   try {
     const auto device = backend::make_device(device_);
     comm::MpiCommunicator ranks(*device);
-    const int code = end_with_mistakes(session, [&] { have_all(ranks, [&] { check_ranks(ranks.size()); }); });
+    const int code = end_with_mistakes(session, [&] {
+      have_same(ranks, facts_);
+      have_all(ranks, [&] { check_ranks(ranks.size()); });
+    });
     if (code != success) return code;
     return workers_.count > ranks.size() ? host_workers(ranks, session, job) : be_worker(ranks, session, job);
   } catch (const core::ConfigError& error) {
@@ -208,9 +224,10 @@ class HostedWorld : public World {
     if (!job.is_needed()) return success;
     job.prepare({.rank = 0, .workers = workers_.count, .size = workers_.count});
     job.adopt(job.finding());
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // that this process may use
     hosting::run(workers_.count,
-                 {.threads = std::min(cores, workers_.count), .device = device_, .workers_per_node = workers_.per_node},
+                 {.threads = std::min(core::available_cores(), workers_.count),
+                  .device = device_,
+                  .workers_per_node = workers_.per_node},
                  [&](comm::Worker& worker) { job.work(worker, {}); });
     job.finish(nullptr);
     return success;
@@ -223,8 +240,10 @@ class HostedWorld : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers, const RankDeaths& deaths) {
-  if (comm::under_mpiexec()) return std::make_unique<MpiWorld>(device, workers, deaths);
+std::unique_ptr<World> make_real_world(const CLI::App& parser, const std::string& device, const RealWorkers& workers,
+                                       const RankDeaths& deaths) {
+  if (comm::under_mpiexec()) return std::make_unique<MpiWorld>(facts_of(parser), device, workers, deaths);
+  comm::require_no_lonely_task();
   if (workers.count > 1) return std::make_unique<HostedWorld>(device, workers);
   return std::make_unique<SoloWorld>(device);
 }

@@ -153,6 +153,17 @@ void require_same_run(const TrainingArguments& arguments, const std::string& con
   if (fs::exists(arguments.out + "/config.toml")) check_same_options(arguments.out, config);
 }
 
+void require_same_start(const TrainingArguments& arguments, const core::Json& manifest) {
+  if (!arguments.resume || train::saved_workers(state_folder(arguments)) == 0) return;
+  const core::Json before = manifest_in(arguments.out);
+  const core::Json::json_pointer at("/run/init_sha256");
+  if (before.contains(at) && manifest.contains(at) && before[at] != manifest[at])
+    throw core::ConfigError(core::format(
+        "cannot resume: '{}' is another checkpoint than that from which the run in '{}' began; restore it, or give another "
+        "--out",
+        arguments.options.init, arguments.out));
+}
+
 void remove_state(const TrainingArguments& arguments) { train::remove_state(state_folder(arguments)); }
 
 int say_complete(const TrainingArguments& arguments) {

@@ -20,6 +20,10 @@ bool is_complete(const TrainingArguments& arguments, const std::string& config);
 /// Throws ConfigError if --out has a run with other options.
 void require_same_run(const TrainingArguments& arguments, const std::string& config);
 
+/// Throws ConfigError if --resume finds a state in --out whose run began with another checkpoint of the same path (--init).
+/// manifest: of the run that is to continue.
+void require_same_start(const TrainingArguments& arguments, const core::Json& manifest);
+
 /// Prints that there is nothing to resume and removes any leftover state of the run. Returns the exit code.
 int say_complete(const TrainingArguments& arguments);
 

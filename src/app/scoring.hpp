@@ -43,6 +43,7 @@ class Scorer {
 
   std::size_t row_bytes() const { return source_.info.bytes_to_read(); }
   const data::Dataset& dataset() const { return *source_.dataset; }
+  RankFacts facts() const { return facts_of(source_.info, checkpoint_); }
   const speech::WordModels& words() const { return words_; }
   const std::string& model() const { return checkpoint_.model; }
   std::uint64_t epoch() const { return checkpoint_.epoch; }

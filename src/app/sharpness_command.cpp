@@ -51,6 +51,7 @@ class Measuring : public Job {
     source_ = train::open_evaluation_data(arguments_.options);
   }
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }
+  RankFacts facts() const override { return facts_of(source_->info, checkpoint_); }
 
   void work(comm::Worker& worker, const AddedTime& added) override {
     train::SharpnessOptions how = arguments_.how;
@@ -81,7 +82,7 @@ class Measuring : public Job {
 
 int measure(SharpnessArguments& arguments, const CLI::App& parser) {
   Measuring job(arguments, parser);
-  return make_world(arguments.world, arguments.device)->run(job);
+  return make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "app/sim_world.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "app/number_options.hpp"
 #include "app/shared_options.hpp"
+#include "core/cores.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -44,7 +44,7 @@ void leave_devices_out(sim::Platform& platform, int devices_per_node) {
 
 /// Number of threads that compute. More than the machine has cores for would only cost memory.
 int host_threads(int wanted) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = core::available_cores();
   const int most = std::max(256, 4 * cores);
   if (wanted > most)
     print_error(
@@ -103,8 +103,8 @@ void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
       ->group(group);
 }
 
-std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device) {
-  if (arguments.platform.empty() || comm::under_mpiexec()) return make_real_world(device);
+std::unique_ptr<World> make_world(const CLI::App& parser, const SimWorldArguments& arguments, const std::string& device) {
+  if (arguments.platform.empty() || comm::under_mpiexec()) return make_real_world(parser, device);
   return std::make_unique<SimWorld>(arguments, device);
 }
 

@@ -26,8 +26,9 @@ struct SimWorldArguments {
 
 void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments);
 
-/// Emulated workers if a platform is given, or else the real world. The job must call require_world() when it prepares.
-std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device);
+/// Emulated workers if a platform is given, or else the real world. parser: as for make_real_world. The job must call
+/// require_world() when it prepares.
+std::unique_ptr<World> make_world(const CLI::App& parser, const SimWorldArguments& arguments, const std::string& device);
 
 /// Marks the simulation's options as unused without a platform, and a platform under mpiexec.
 void require_world(OptionUse& use, const SimWorldArguments& arguments);

@@ -59,7 +59,7 @@ int run(RealArguments& real, const CLI::App& parser) {
   settle(use, arguments);
   const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world =
-      make_real_world(arguments.device, {.count = count, .per_node = arguments.workers_per_node},
+      make_real_world(parser, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
                       {deaths_of(arguments.options),
                        {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
   RealTraining job(arguments, config_of(use, real.workers, servers), *world, real.read_ahead);

@@ -8,6 +8,7 @@
 #include "core/file_replacement.hpp"
 #include "core/json.hpp"
 #include "train/memory_need.hpp"
+#include "train/state/run_identity.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -44,10 +45,17 @@ void TrainingJob::prepare(const Process& process) {
                        [this](const std::string& line) { say(line); });
 }
 
+RankFacts TrainingJob::facts() const {
+  RankFacts facts = facts_of(source_->info);
+  facts["the SHA-256 of the partition of the data"] = train::identify_run("", *source_).partition_sha256;
+  return facts;
+}
+
 void TrainingJob::open_folder() {
   manifest_ = manifest(arguments_, *source_, world_.name(), workers_);
   world_.describe(manifest_);
   describe(manifest_);
+  require_same_start(arguments_, manifest_);
   using Clock = metrics::EventFile::Clock;
   opened_ = open_run(arguments_, config_, identity_, workers_,
                      std::string_view(world_.clock()) == "wall" ? Clock::wall : Clock::simulated);

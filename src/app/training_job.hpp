@@ -20,6 +20,7 @@ class TrainingJob : public Job {
 
   bool is_needed() override;
   void prepare(const Process& process) override;
+  RankFacts facts() const override;
   int finding() const override { return opened_.resume_phase ? *opened_.resume_phase + 1 : 0; }
   void adopt(int finding) override;
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }

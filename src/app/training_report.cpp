@@ -7,6 +7,7 @@
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "core/sha256.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::app {
@@ -90,6 +91,8 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
         {"max_blocks", arguments.options.max_blocks},
         {"max_steps", arguments.options.max_steps}}},
   });
+  if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
+  if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
   return record;
 }
 

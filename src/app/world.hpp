@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/instruments.hpp"
+#include "app/rank_facts.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/worker.hpp"
 #include "core/json_fwd.hpp"
@@ -40,6 +41,9 @@ class Job {
   /// Reads and opens what the work needs. If it throws a ConfigError in any process, the command ends in all of them, with
   /// one message.
   virtual void prepare(const Process&) {}
+
+  /// What prepare() has read and must be the same in all processes; the command ends as above if it is not.
+  virtual RankFacts facts() const { return {}; }
 
   /// A number that the leading process found in prepare(), and that the others are told.
   virtual int finding() const { return 0; }
@@ -85,8 +89,9 @@ struct RealWorkers {
 
 /// Under mpiexec the ranks are the workers, or share them if there are more workers; otherwise they are all in this process.
 /// Make and run it before this process uses a device. Under mpiexec, run() refuses a count that is less than that of the
-/// ranks.
-std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers = {},
+/// ranks, and ranks whose commands or options differ. parser: of the command, with the options that were given. Throws
+/// ConfigError if a launcher has started several processes that do not find each other.
+std::unique_ptr<World> make_real_world(const CLI::App& parser, const std::string& device, const RealWorkers& workers = {},
                                        const RankDeaths& deaths = {});
 
 }  // namespace paragrad::app

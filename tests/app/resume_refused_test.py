@@ -73,6 +73,17 @@ class ResumeRefused(CliTest):
     def test_what_was_left_resumes_to_the_weights_of_the_whole_run(self):
         self.assert_resumes()
 
+    def test_another_initial_checkpoint_of_the_same_name(self):
+        first, began = self.folder / "first", self.folder / "began"
+        start = ["train", "--data", self.data, "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--quiet"]
+        run(*start, "--epochs", "1", "--out", first).check_returncode()
+        self.interrupt(began, 0.8, "--init", str(first / "checkpoint.h5"))
+        self.copy = began
+        run(*start, "--epochs", "2", "--out", first, "--overwrite").check_returncode()
+        before = self.kept()
+        self.assert_refused(run(*self.command(began, "--init", str(first / "checkpoint.h5"))), "is another checkpoint than", "restore it")
+        self.assertTrue(self.kept() == before)
+
     def test_another_data_set_of_the_same_name(self):
         made = run("data", "generate", "--out", self.data, "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6,
                    "--sequence-length", 20, "--seed", 2)

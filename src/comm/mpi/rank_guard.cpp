@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "comm/communicator.hpp"
+#include "comm/mpi/mpi_session.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -47,6 +48,16 @@ bool tell_launcher(const std::string& line) {
   if (announced == nullptr) return false;
   std::signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, or may consider this rank gone
   return write(std::atoi(announced), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+// Returns if the launcher cannot be notified.
+void abort_through_launcher(int code) {
+  constexpr int forwarding_ms = 20;  // Hydra forwards no output after it receives an abort
+  constexpr int ending_ms = 5000;
+  poll(nullptr, 0, forwarding_ms);
+  if (!tell_launcher(core::format("cmd=abort exitcode={}\n", code))) return;
+  poll(nullptr, 0, ending_ms);  // during which it ends this process, too
+  _exit(code);
 }
 
 }  // namespace
@@ -77,7 +88,7 @@ class RankGuard::Watch {
       _exit(0);
     }
     const int code = death == Death::is_late ? 0 : options_.end_code;
-    end_all(code);
+    abort_through_launcher(code);
     if (code != 0) die_of(killer);
     _exit(0);
   }
@@ -116,16 +127,6 @@ class RankGuard::Watch {
     if (stopped_s_ > 0) line += core::format(" after it had been stopped for {:.0f} s", stopped_s_);
     if (death == Death::ends_run && !options_.advice.empty()) line += "; " + options_.advice;
     std::fprintf(stderr, "%s\n", line.c_str());
-  }
-
-  // Returns if the launcher cannot be notified.
-  static void end_all(int code) {
-    constexpr int forwarding_ms = 20;  // Hydra forwards no output after it receives an abort
-    constexpr int ending_ms = 5000;
-    poll(nullptr, 0, forwarding_ms);
-    if (!tell_launcher(core::format("cmd=abort exitcode={}\n", code))) return;
-    poll(nullptr, 0, ending_ms);  // during which it ends this process, too
-    _exit(code);
   }
 
   // Dies of the same signal, so that the launcher sees it.
@@ -171,6 +172,10 @@ std::unique_ptr<RankGuard> RankGuard::split(const GuardOptions& options) {
 RankGuard::~RankGuard() { munmap(shared_, sizeof(Shared)); }
 
 void RankGuard::set_death(Death death) { shared_->death = death; }
+
+void end_waiting_peers(int code) {
+  if (announced_ranks() > 1 && RankGuard::launcher_listens()) abort_through_launcher(code);
+}
 
 void take_leave_of_launcher() {
   constexpr int timeout_ms = 2000;

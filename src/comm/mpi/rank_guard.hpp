@@ -58,4 +58,8 @@ class RankGuard {
 /// unnecessary.
 void take_leave_of_launcher();
 
+/// For a rank that fails before MPI begins, whose peers would wait for it in MPI_Init forever: has Hydra end them, and this
+/// process. Returns where there are no peers; other launchers notice the exit code.
+void end_waiting_peers(int code);
+
 }  // namespace paragrad::comm
