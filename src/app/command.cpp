@@ -8,6 +8,7 @@
 #include "app/foreign_words.hpp"
 #include "app/number_options.hpp"
 #include "app/option_values.hpp"
+#include "app/option_words.hpp"
 #include "app/program_parser.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -49,7 +50,8 @@ std::string unexpected(const CLI::App& parser, const std::string& word) {
   if (!name.starts_with('-')) return core::format("'{}' is not expected here", word);
   std::vector<std::string> known;
   for (const CLI::Option* option : named_options(parser))
-    for (const std::string& typed : typed_names(*option)) known.push_back(typed);
+    for (const std::string& typed : typed_names(*option))
+      if (typed.starts_with("--") == name.starts_with("--")) known.push_back(typed);
   const std::string answer = answer_to("option", name, known);
   return core::format("unknown option '{}'{}{}", name, answer.empty() ? "" : "; ", answer);
 }
@@ -88,7 +90,8 @@ CLI::Validator known_names(const std::vector<std::string>& names) {
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
   check_that_numbers_have_limits(parser);
   check_subcommand(parser, arguments);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order that CLI11 expects
+  std::vector<std::string> reversed = words_with_values(parser, arguments);
+  std::ranges::reverse(reversed);  // the order that CLI11 expects
   try {
     parser.parse(reversed);
   } catch (const CLI::CallForHelp&) {

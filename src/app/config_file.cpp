@@ -162,6 +162,8 @@ void give(CLI::Option& option, const ConfigEntry& entry) {
   if (flag && entry.values.size() != 1) throw entry.error(core::format("'{}' must be true or false", entry.key));
   if (entry.values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
     throw entry.error(core::format("'{}' takes one value, not a list", entry.key));
+  if (entry.values.size() == 1 && entry.values[0].empty() && !flag && value_kind(option) == "BOOLEAN")
+    throw entry.error(core::format("'{}' must be true or false", entry.key));
   // Options with several values take them as typed on the command line.
   const std::string value = core::format("{}", core::join(entry.values, ","));
   try {

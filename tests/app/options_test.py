@@ -73,6 +73,67 @@ class Numbers(unittest.TestCase):
                 self.assertIn(f"{option}: '{text}' has an empty element", refused.stderr)
 
 
+OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?: ([A-Z]+)\S*)?", re.MULTILINE)
+
+
+class EmptyValues(FolderTest):
+    """--help as the next word tells whether an option has taken it for its value."""
+
+    def options(self) -> list[tuple[list[str], str, str]]:
+        return [(command, name, kind) for command in COMMANDS
+                for name, kind in OPTION.findall(run(*command, "--help").stdout.partition("Examples:")[0]) if name != "--help"]
+
+    def test_no_option_takes_another_one_for_its_value(self):
+        options = self.options()
+        for command, name, kind in options:
+            after = run(*command, name, "--help")
+            with self.subTest(command=command, option=name):
+                if kind:
+                    self.assert_refused(after, f"{name} needs a value, and '--help' is an option; if it is the value, write {name}=--help")
+                else:
+                    self.assertEqual((after.returncode, after.stderr), (0, ""))
+        self.assertGreater(len(options), 300)
+
+    def test_an_empty_value_is_refused_and_takes_no_other_word(self):
+        for command, name, kind in self.options():
+            for words in [[f"{name}="], [name, ""]] if kind and command == ["train"] else [[f"{name}="]]:
+                alone, before_help = run(*command, *words), run(*command, *words, "--help")
+                with self.subTest(command=command, words=words, kind=kind):
+                    self.assert_refused(alone, "")
+                    self.assertRegex(alone.stderr, f"{name} needs a value, which cannot be empty|{name}= has an empty value|{name}: '' (is not a|has "
+                                                   "an empty element)|required")
+                    if before_help.returncode == 0:
+                        self.assertIn("Usage: ", before_help.stdout)
+                    else:
+                        self.assert_refused(before_help, name)
+
+    def test_the_letter_of_a_paper_is_no_request_for_help(self):
+        for letter in ("H", "h"):
+            self.assert_refused(run("train", f"--{letter}", "500"), f"unknown option '--{letter}'; here it is --sync-period, in samples of each worker")
+
+    def test_an_option_at_the_end_needs_its_value(self):
+        self.assert_refused(run("train", "--model"), "--model needs a value")
+
+    def test_what_looks_like_an_option_can_be_a_value(self):
+        out = self.folder / "named.h5"
+        run("data", "generate", "--out", out, "--samples", 20, "--valid", 0, "--test", 0, "--name=--seed=5").check_returncode()
+        self.assertIn("--seed=5", run("data", "info", out).stdout)
+        self.assert_refused(run("data", "generate", "--out", out, "--overwrite", "--name=", "--seed=5"), "--name needs a value, which cannot be empty")
+
+
+class Zeros(CliTest):
+    def test_zero_is_allowed_where_help_says_what_it_means(self):
+        found = re.findall(r"^  (--[\w-]+) (?:INT|UINT|FLOAT):[^\n]*(?:\n {20,})?[^\n]*?\(0: ", run("train", "--help").stdout, re.MULTILINE)
+        self.assertIn("--workers", found)
+        for name in found:
+            task = dict(zip(self.task[:-1:2], self.task[1::2])) | {"--epochs": "1"} | {name: "0"}  # without --quiet
+            zero = run("train", *itertools.chain(*task.items()))
+            with self.subTest(option=name):
+                if zero.returncode != 0:
+                    self.assert_refused(zero, name)
+                    self.assertRegex(zero.stderr, "is an option of|needs |applies to|has no effect|pretrain")
+
+
 class ConfigFile(CliTest):
     def refused(self, text: str, *parts: str) -> None:
         path = self.folder / "options.toml"
@@ -99,6 +160,7 @@ class ConfigFile(CliTest):
             ('model = "8\\d6"\n', ["line 1", "a backslash", "escape"]),
             ('model = "8\\u00', ["line 1", "escape"]),
             ("minibatch = []\n", ["line 1", "'minibatch' takes one value"]),
+            ('keep-best = ""\n', ["line 1", "'keep-best' must be true or false"]),
         ):
             with self.subTest(text=text):
                 self.refused(text, *parts)
