@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "backend/kernels/scale.hpp"
-#include "core/errors.hpp"
 #include "core/format.hpp"
+#include "train/diverged.hpp"
 #include "train/time_breakdown.hpp"
 
 namespace paragrad::train {
@@ -131,11 +131,9 @@ void BlockTrainer::settle_losses(Sums& sums) {
 
 void BlockTrainer::take_in(const backend::LossSum& loss, std::size_t scored, std::size_t minibatch, Sums& sums) const {
   if (!std::isfinite(loss.loss) && !setting_.trial)
-    throw core::ConfigError(core::format(
-        "the loss became {} on worker {} in epoch {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
-        "the {})",
-        loss.loss, worker_.rank(), setting_.epoch, position_ + 1, minibatch + 1,
-        options_.keep_best ? "best model so far" : "last complete epoch"));
+    throw Diverged(
+        core::format("the loss became {} on worker {} in epoch {}, block {}, minibatch {}: lower the learning rate",
+                     std::abs(loss.loss), worker_.rank(), setting_.epoch, position_ + 1, minibatch + 1));
   sums.loss += loss.loss;
   sums.errors += static_cast<double>(loss.errors);
   sums.samples += static_cast<double>(scored);

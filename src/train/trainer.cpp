@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/node_text.hpp"
+#include "train/diverged.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {
@@ -30,6 +31,10 @@ Result Trainer::run() {
   } catch (const comm::Failure&) {
     save_what_is_there();
     throw;
+  } catch (const Diverged& error) {
+    const bool has_model = !run_.output.state_folder.empty() && run_.output.last_phase && run_.epoch > 1;
+    throw core::ConfigError(
+        core::format("{}{}", error.what(), has_model ? " (checkpoint.h5 in the run folder is from an earlier epoch)" : ""));
   }
 }
 

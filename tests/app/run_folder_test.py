@@ -57,6 +57,21 @@ class RunFolder(CliTest):
         self.assertEqual([r.get("epoch") for r in records], [1, 2, None])
         self.assertEqual(records[-1]["parameters_sha256"], weights(result))
 
+    def test_a_run_that_diverges_claims_a_checkpoint_only_if_there_is_one(self):
+        task = [word if word != "8-12-6:sigmoid" else "8-12-6:relu" for word in self.task]
+        claim = "(checkpoint.h5 in the run folder is from an earlier epoch)"
+        for number, rates in enumerate(("1e30,1e30", "0.1,1e30")):
+            table = ["--schedule", "table", "--schedule-rates", rates]
+            out = self.folder / f"diverged-{number}"
+            diverging = [word if word != "0.1" else rates.partition(",")[0] for word in task] + table
+            for place in ([], ["--out", out]):
+                result = run("train", *diverging, *place)
+                with self.subTest(rates=rates, place=place):
+                    self.assert_refused(result, "lower the learning rate")
+                    self.assertNotIn("-nan", result.stderr)
+                    self.assertEqual(claim in result.stderr, bool(place) and (out / "checkpoint.h5").exists())
+        self.assertTrue((self.folder / "diverged-1/checkpoint.h5").exists())
+
     def test_an_earlier_run_is_kept_unless_told_otherwise(self):
         out = self.folder / "kept"
         self.simulate(1, "--out", out)

@@ -1,8 +1,8 @@
 #include <array>
 #include <cmath>
 
-#include "core/errors.hpp"
 #include "core/format.hpp"
+#include "train/diverged.hpp"
 #include "train/observers/loop_observer.hpp"
 #include "train/training_run.hpp"
 
@@ -77,10 +77,8 @@ class Validation : public LoopObserver {
     if (!run_.learner().computes() || run_.source.samples(data::Subset::valid) == 0) return;
     const Score& valid = run_.result.valid;
     if (!std::isfinite(valid.loss))
-      throw core::ConfigError(
-          core::format("the validation loss is {} after epoch {}: lower the learning rate (a checkpoint "
-                       "holds the {})",
-                       valid.loss, run_.epoch, run_.keeps_best() ? "best model so far" : "previous epoch"));
+      throw Diverged(core::format("the validation loss is {} after epoch {}: lower the learning rate", std::abs(valid.loss),
+                                  run_.epoch));
     if (run_.schedule->goes_back() && valid.loss < run_.least_loss.score.loss) keep(run_.least_loss);
     if (!run_.keeps_best() || !(valid.error < run_.least_error.score.error)) return;
     keep(run_.least_error);
