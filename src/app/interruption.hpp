@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace paragrad::app {
 
 /// Thrown where a training in this process is to end early.
@@ -13,5 +15,22 @@ void forget_interruption() noexcept;
 
 /// Throws Interrupted.
 void check_interruption();
+
+/// What SIGINT and SIGTERM print before they end the program: one sentence about what is saved and how to continue. Empty:
+/// nothing. Not for several threads at a time.
+void set_interruption_notice(const std::string& sentence);
+
+/// From now on these signals print the notice. They end the process as without it, at once: what is saved survives that. A
+/// signal that is ignored stays ignored. For programs; in Python, Ctrl-C is KeyboardInterrupt. Does nothing if a LoneNotice
+/// of the process that started this one leaves the word to that.
+void print_notice_on_signals();
+
+/// In its lifetime, programs started by this process print no notice: this process tells what is saved.
+class LoneNotice {
+ public:
+  LoneNotice();
+  ~LoneNotice();
+  LoneNotice(const LoneNotice&) = delete;
+};
 
 }  // namespace paragrad::app

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "app/interruption.hpp"
 #include "app/mapping_faults.hpp"
 #include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
@@ -30,6 +31,7 @@ int fail(const std::string& message, int code) {
 
 int main(int argc, char** argv) {
   app::report_mapping_faults();
+  app::print_notice_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {
     return app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});

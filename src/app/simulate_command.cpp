@@ -106,6 +106,7 @@ class SimulatedTraining : public TrainingJob {
                      : train::imagine_training_data(options, workers, arguments_.imaginary_samples);
   }
   void describe(core::Json& manifest) const override { manifest["run"]["device_rate"] = rate_.samples_per_s; }
+  bool resumes() const override { return !resumption_.after_saving; }
   void complete(train::Output& output) const override {
     if (when_begun_)
       output.begin = [this, begin = std::move(output.begin)] {

@@ -55,7 +55,7 @@ int run(RealArguments& real, const CLI::App& parser) {
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
   OptionUse use = use_of_training(parser, arguments, true);
-  use.require(real.workers > 0, {"workers"}, "needs a number");
+  use.require(real.workers > 0, {"workers"}, "is not given", "workers");  // 0 is left out of config.toml
   settle(use, arguments);
   const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world =

@@ -8,7 +8,9 @@
 #include "core/file_replacement.hpp"
 #include "core/json.hpp"
 #include "train/memory_need.hpp"
+#include "train/pretraining.hpp"
 #include "train/state/run_identity.hpp"
+#include "train/state/state_store.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -70,12 +72,34 @@ void TrainingJob::adopt(int finding) {
   options_ = options_to_train(options_, opened_, progress_ ? &*progress_ : nullptr);
 }
 
+void TrainingJob::prepare_for_interruption(train::Output& output) {
+  const std::string state = output.state_folder;
+  const auto renew = [this] { set_interruption_notice(interruption_sentence(arguments_, saved_)); };
+  const auto find_state = [this, state] {
+    saved_.state = train::StateStore::saved_position(state);
+    saved_.pretrains = saved_.state && saved_.state->phase + 1 < static_cast<int>(train::phases(options_).size());
+  };
+  saved_ = {.epochs = 0, .state = {}, .pretrains = false, .resumes = resumes()};
+  if (opened_.resume_phase) find_state();
+  renew();
+  output.after_record = [this, renew](int epochs) {
+    saved_.epochs = epochs;
+    renew();
+  };
+  output.after_saving = [renew, find_state, then = std::move(output.after_saving)] {
+    find_state();
+    renew();
+    if (then) then();
+  };
+}
+
 void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
   train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
   if (opened_.folder) output.begin = [this] { opened_.folder->begin(); };
   output.while_saving = added.saving;
   output.after_block = check_interruption;
   complete(output);
+  if (progress_ && worker.rank() == 0) prepare_for_interruption(output);
   require_library(worker.comm(), options_.strategy_settings);
   instruments_->watch(worker, [&](comm::Worker& watched) {
     auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {
@@ -87,6 +111,7 @@ void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
 }
 
 void TrainingJob::finish(const core::Json& world) {
+  set_interruption_notice("");  // the run is complete
   progress_.reset();
   const bool simulated = !world.is_null();
   if (auto& folder = opened_.folder) {

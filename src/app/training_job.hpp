@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/run_output.hpp"
+#include "app/saved_so_far.hpp"
 #include "app/server_arguments.hpp"
 #include "app/world.hpp"
 
@@ -44,9 +45,11 @@ class TrainingJob : public Job {
   virtual void describe(core::Json& /*manifest*/) const {}
   virtual void explain() {}
   virtual void complete(train::Output&) const {}
+  virtual bool resumes() const { return true; }
   virtual void print_more(const train::TrainingOptions&, const train::TrainingData&) const {}
 
   void open_folder();
+  void prepare_for_interruption(train::Output& output);
 
   const TrainingArguments& arguments_;
   std::string config_;
@@ -62,6 +65,7 @@ class TrainingJob : public Job {
   core::Json manifest_;
   train::Result result_;
   std::vector<LostWorker> lost_;
+  SavedSoFar saved_;
 };
 
 }  // namespace paragrad::app

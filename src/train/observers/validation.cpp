@@ -93,6 +93,7 @@ class Validation : public LoopObserver {
   void tell(std::size_t blocks) {
     run_.report.tell({run_.epoch, run_.schedule->rate(), run_.minibatch, run_.elapsed_s(), blocks}, run_.learner(),
                      run_.result, run_.times, recent_traffic_);
+    if (run_.leads() && run_.output.after_record) run_.output.after_record(blocks > 0 ? run_.epoch - 1 : run_.epoch);
   }
 
   TrafficSummary recent_traffic_;  // since the last report

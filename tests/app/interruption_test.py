@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""SIGINT and SIGTERM: one sentence tells what is saved and which command continues, and that command does."""
+
+import json
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
+
+
+class Interrupted(CliTest):
+    @property
+    def long(self) -> list[str]:
+        return ["--data", self.data, "--model", "8-300-6:sigmoid", "--learning-rate", "0.1", "--epochs", "400", "--blocks", "5", "--minibatch",
+                "4", "--quiet"]
+
+    def interrupted(self, command: list, when, number: int = signal.SIGINT, ranks: int = 0) -> str:
+        """What it prints on stderr when it gets the signal as soon as `when` is true."""
+        launcher = [MPIEXEC, "-n", str(ranks)] if ranks else []
+        process = subprocess.Popen([*launcher, PROGRAM, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 40
+        while not when():
+            if process.poll() is not None:
+                self.fail(f"it ended by itself: {process.communicate()}")
+            self.assertLess(time.monotonic(), deadline, "nothing happened")
+            time.sleep(0.005)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+        if not ranks:
+            self.assertEqual(process.returncode, -number, said)  # the shell sees the signal
+            self.assertEqual(len(said.splitlines()), 1, said)
+        return said
+
+    @staticmethod
+    def records(out: Path) -> int:
+        return len((out / "metrics.jsonl").read_text().splitlines()) if (out / "metrics.jsonl").exists() else 0
+
+    @staticmethod
+    def state(out: Path) -> str:
+        """Of the last state: phase-epoch-block."""
+        try:
+            return json.loads((out / "state/latest.json").read_text())["set"]
+        except (OSError, ValueError):
+            return ""
+
+    def seen(self, out: Path) -> list[str]:
+        """The states seen so far: the notice follows a state at once, but a signal may come in between."""
+        self.states = getattr(self, "states", {})
+        return self.states.setdefault(out, [""]).append(self.state(out)) or self.states[out]
+
+    def command(self, name: str, out: Path | None, *more: str) -> list:
+        emulated = ["--workers", "2", "--platform", PLATFORM] if name == "simulate" else []
+        return [name, *emulated, "--strategy", "model_averaging", *self.long, *(["--out", out] if out else []), *more]
+
+    def test_without_a_run_folder_nothing_is_saved(self):
+        for name in ("train", "simulate"):
+            begin = time.monotonic()
+            said = self.interrupted(self.command(name, None), lambda: time.monotonic() > begin + 1)
+            with self.subTest(command=name):
+                self.assertEqual(said, "paragrad: interrupted: nothing is saved; with --out and --checkpoint-every, a run can be continued "
+                                       "with --resume\n")
+
+    def test_records_without_a_state_cannot_be_continued(self):
+        for name in ("train", "simulate"):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                out = self.folder / f"records-{name}-{number}"
+                said = self.interrupted(self.command(name, out), lambda: self.records(out) >= 2, number)
+                with self.subTest(command=name, signal=number):
+                    self.assertRegex(said, rf"^paragrad: interrupted: {out} has the records of \d+ epochs?, but no state to continue from, which "
+                                           r"--checkpoint-every saves; the same command with --overwrite starts again\n$")
+                    begin = time.monotonic()
+                    again = self.command(name, out, "--overwrite", "--max-blocks", "1")
+                    self.interrupted(again, lambda: time.monotonic() > begin + 0.5)  # it has started
+
+    def test_a_state_is_named_and_the_same_command_continues_from_it(self):
+        for name in ("train", "simulate"):
+            out = self.folder / f"state-{name}"
+            command = self.command(name, out, "--checkpoint-every", "2")
+            said = self.interrupted(command, lambda: len(set(self.seen(out))) > 2)
+            with self.subTest(command=name):
+                self.assertRegex(said, r"^paragrad: interrupted: the state after (block \d of )?epoch \d+ is saved in .*; the same command with "
+                                       r"--resume continues the run\n$")
+                before = len(set(self.seen(out)))
+                again = self.interrupted([*command, "--resume"], lambda: len(set(self.seen(out))) > before + 2)
+                self.assertIn("; the same command continues the run\n", again)
+
+    def test_before_the_first_epoch_the_same_command_starts_again(self):
+        for more, resume in ([], []), (["--checkpoint-every", "100000"], ["--resume"]):
+            out = self.folder / f"early{len(more)}"
+            command = [word if word != "4" else "1" for word in self.command("train", out, *more)]
+            command = [word if word != "8-300-6:sigmoid" else "8-3000-6:sigmoid" for word in command]
+            said = self.interrupted(command, lambda: (out / "metrics.jsonl").exists())
+            with self.subTest(more=more):
+                self.assertEqual(said, f"paragrad: interrupted: nothing is saved in {out} yet; the same command"
+                                       f"{' with --resume' if resume else ''} starts again\n")
+                begin = time.monotonic()
+                self.interrupted([*command, *resume], lambda: time.monotonic() > begin + 0.5)
+
+    def test_a_search_tells_how_many_runs_have_ended_and_continues(self):
+        options, out = self.folder / "search.toml", self.folder / "search"
+        options.write_text(f'data = "{self.data}"\nmodel = "8-300-6:sigmoid"\nlearning-rate = [0.1, 0.2]\nepochs = [1, 60]\nblocks = 2\n'
+                           f'workers = 2\nplatform = "{PLATFORM}"\nstrategy = bmuf\n')
+        command = ["search", options, "--jobs", "1", "--out", out]
+        said = self.interrupted(command, lambda: (out / "001-s1/manifest.json").exists() and (out / "002-s1").exists())
+        self.assertRegex(said, rf"^paragrad: interrupted: \d of 4 runs in {out} have ended; the same command continues the search\n$")
+        done = run(*command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotRegex(done.stdout, r"(?m)^001-s1 ")  # not run again
+
+    @unittest.skipUnless(MPIEXEC, "needs an MPI that starts ranks together")
+    def test_ranks_end_without_a_second_sentence(self):
+        out = self.folder / "ranks"
+        said = self.interrupted(self.command("train", out, "--checkpoint-every", "2"), lambda: self.state(out) != "", ranks=2)
+        self.assertLessEqual(said.count("interrupted: "), 1, said)
+        before = self.state(out)
+        self.assertNotEqual(before, "")
+
+    def test_an_ignored_signal_stays_ignored(self):
+        done = run("train", *self.task)
+        ignoring = subprocess.run(["sh", "-c", 'trap "" INT; "$@" & kill -INT $!; wait $!', "sh", PROGRAM, "train", *self.task],
+                                  capture_output=True, text=True, timeout=60)
+        self.assertEqual(weights(ignoring), weights(done))
+
+
+if __name__ == "__main__":
+    unittest.main()
