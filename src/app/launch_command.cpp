@@ -13,15 +13,19 @@
 
 #include "app/child_process.hpp"
 #include "app/command.hpp"
+#include "app/interruption.hpp"
+#include "app/launch_rules.hpp"
 #include "app/number_options.hpp"
 #include "app/own_program.hpp"
 #include "app/program_parser.hpp"
+#include "app/saved_so_far.hpp"
 #include "comm/membership.hpp"
 #include "core/errors.hpp"
 #include "core/folder_lock.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "train/state/progress_file.hpp"
+#include "train/state/state_store.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -43,6 +47,7 @@ struct Training {
   std::vector<std::string> words;
   std::string out;
   int workers = 0;
+  std::string dependence;  ///< see dependence_on_ranks()
 };
 
 bool says(const std::vector<std::string>& words, const std::string& option) {
@@ -50,10 +55,19 @@ bool says(const std::vector<std::string>& words, const std::string& option) {
                              [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
 }
 
+/// With its value, which may be a word of its own.
+void remove_option(std::vector<std::string>& words, const std::string& option) {
+  for (auto word = words.begin(); word != words.end();)
+    if (*word == option)
+      word = words.erase(word, std::min(word + 2, words.end()));
+    else
+      word = word->starts_with(option + "=") ? words.erase(word) : word + 1;
+}
+
 /// Reads the training's options, and completes them: it has to save its state and to resume from it. Nothing if they asked
 /// for help.
 std::optional<Training> read_training(const LaunchArguments& arguments) {
-  Training training{arguments.training, {}, 0};
+  Training training{arguments.training, {}, 0, {}};
   if (training.words.empty() || training.words[0] != "train")
     throw core::ConfigError("give the training after --, as in 'paragrad launch --ranks 4 -- train --workers 8 …'");
   const Command command = make_command("train");
@@ -62,16 +76,18 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
   if (parse(*command.parser, options)) return std::nullopt;
   const auto given = [&](const char* option) { return command.parser->get_option(option)->count() > 0; };
   const auto number = [&](const char* option) { return given(option) ? command.parser->get_option(option)->as<long>() : 0; };
-  for (const char* option : {"--workers", "--checkpoint-every"})
-    if (says(training.words, option) && number(option) == 0)
-      throw core::ConfigError(core::format("'{} 0' cannot be launched: give another number, or leave it out", option));
+  if (says(training.words, "--checkpoint-every") && number("--checkpoint-every") == 0)
+    throw core::ConfigError("'--checkpoint-every 0' cannot be launched: give another number, or leave it out");
+  require_survivable(*command.parser);
   if (!given("--out")) throw core::ConfigError("a training that may be interrupted needs a run folder: give --out");
   if (given("--overwrite"))
     throw core::ConfigError("launch resumes the run that --overwrite would remove: leave --overwrite out");
+  training.dependence = dependence_on_ranks(*command.parser);
   training.out = command.parser->get_option("--out")->as<std::string>();
   training.workers = static_cast<int>(number("--workers"));
   if (training.workers == 0) {
     training.workers = arguments.ranks;
+    remove_option(training.words, "--workers");  // 0, which leaves the number to the ranks
     training.words.push_back(core::format("--workers={}", training.workers));
   }
   if (!given("--resume")) training.words.push_back("--resume");
@@ -146,6 +162,7 @@ class Launch {
   int run() {
     const core::FolderLock alone(training_.out, ".launch");  // its trainings lock the folder one after the other
     const HeededSignals heeded;
+    const LoneNotice alone_tells;
     while (!told_to_stop) {
       ranks_ = wanted_;
       last_state_ = state();
@@ -158,6 +175,8 @@ class Launch {
       if (code == not_started) return user_error;
       job.end();
       if (told_to_stop) break;
+      if (restarts_ == 0 && !training_.dependence.empty())
+        say(core::format("the weights may differ from those of an undisturbed run: {}", training_.dependence));
       if (code) take_death();
       await_release();
       const auto lost = train::lost_work(training_.out + "/state").value_or(train::LostWork{});
@@ -169,7 +188,10 @@ class Launch {
                            ? ""
                            : core::format("; {} block{} to be trained again", lost.blocks, lost.blocks == 1 ? "" : "s")));
     }
-    say(core::format("stopped; the same command resumes the run in {}", core::printable(training_.out)));
+    const auto saved = train::StateStore::saved_position(training_.out + "/state");
+    const std::string out = core::printable(training_.out);
+    say(saved ? core::format("stopped; the same command resumes the run in {} after {}", out, position_text(*saved))
+              : core::format("stopped; no state is saved yet, and the same command starts the run in {} again", out));
     return success;
   }
 

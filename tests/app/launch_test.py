@@ -6,6 +6,7 @@ PARAGRAD_LAUNCH_TRIALS=100 runs 100 random schedules of each task and prints a t
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
-from paragrad_cli import MPIEXEC, PROGRAM, CliTest, run, weights, working_ranks
+from paragrad_cli import MPIEXEC, PROGRAM, ROOT, CliTest, run, weights, working_ranks
 
 TASKS = {
     "bmuf": ["--strategy", "bmuf"],
@@ -180,7 +181,8 @@ class LaunchTest(CliTest):
         self.assertRegex(job.log.read_text(), r"rank [012] was killed \(SIGKILL\)")
         job.process.terminate()
         self.assertEqual(job.process.wait(20), 0)
-        self.assertEqual(job.said("stopped; the same command resumes the run"), 1)
+        self.assertEqual(job.said("stopped; the same command resumes the run in"), 1)
+        self.assertEqual(job.said("interrupted"), 0)  # which a training of its own prints
 
     @staticmethod
     def place_of(job: Job) -> list[int]:
@@ -203,7 +205,7 @@ class LaunchTest(CliTest):
     def test_what_cannot_be_launched_is_refused_in_one_sentence(self):
         task, out = self.options("bmuf"), ["--out", self.folder / "x"]
         for words, part in (([], "after --"), (["simulate", *task], "after --"), (["train", *task], "--out"),
-                            (["train", *task, *out, "--overwrite"], "--overwrite"), (["train", *task, *out, "--workers", "0"], "--workers"),
+                            (["train", *task, *out, "--overwrite"], "--overwrite"),
                             (["train", *task, *out, "--checkpoint-every=0"], "--checkpoint-every"),
                             (["train", *task, *out, "--momentun", "0.5"], "--momentun")):
             with self.subTest(words=words):
@@ -212,6 +214,56 @@ class LaunchTest(CliTest):
                               (["--ranks-file", self.folder / "none"], "number of ranks")):
             with self.subTest(options=options):
                 self.assert_refused(run("launch", *options, "--", "train", *task, *out), part)
+
+    def test_no_number_of_workers_means_one_per_rank(self):
+        task = self.options("bmuf", 1)
+        for number, words in enumerate(([], ["--workers", "0"], ["--workers=0"])):
+            out = self.folder / f"none-{number}"
+            done = run("launch", "--ranks", 2, "--launcher", f"{MPIEXEC} -n {{ranks}}", "--", "train", *task, *words, "--out", out)
+            with self.subTest(words=words):
+                self.assertEqual(weights(done), weights(run("train", *task, "--workers", 2)))
+                self.assertIn("workers=2\n", (out / "config.toml").read_text())
+
+    def test_stopped_before_a_state_it_says_that_nothing_is_saved(self):
+        job = self.launch([*self.options("bmuf", 200), "--checkpoint-every", "100000"], "early", 2)
+        deadline = time.monotonic() + 20
+        while not working_ranks(job.out) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        job.process.kill()
+        job.process.wait()
+        process = subprocess.Popen([*job.command(2)[:2], "--grace", "0", *job.command(2)[2:]], stderr=subprocess.PIPE, text=True)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, 0, said)
+        self.assertRegex(said, "launch: stopped; (no state is saved yet, and the same command starts the run in .* again|"
+                               "the same command resumes the run in .* after)")
+
+    def test_every_collective_survives_a_lost_rank_or_is_refused_at_the_start(self):
+        names = re.search(r"--collective TEXT:\{(.*?)\}", run("train", "--help").stdout)[1].split(",")
+        page = (ROOT / "src/train/README.md").read_text().partition("## Ranks that die or are added")[2].partition("\n## ")[0]
+        on_page = {name for name in re.findall(r"`(\w+)`", page) if name in names}
+        refused, dependent = set(), set()
+        for name in names:
+            task = [*self.options("bmuf", 6), "--collective", name]
+            with self.subTest(collective=name):
+                job = self.launch(task, f"collective-{name}", 2)
+                if not job.await_state(""):
+                    self.assertEqual(job.process.wait(), 2, job.log.read_text())
+                    self.assertRegex(job.log.read_text(), f"^paragrad: --collective {name} .* cannot continue without a rank: .* ring, tree.*\n$")
+                    self.assertFalse(job.out.exists())
+                    refused.add(name)
+                    continue
+                undisturbed = weights(run("train", "--workers", WORKERS, *task))
+                self.assertTrue(job.signal_a_rank(random.Random(name), signal.SIGKILL))
+                self.assertEqual(job.process.wait(60), 0, job.log.read_text())
+                self.assertEqual(job.said("going on with 1 rank "), 1, job.log.read_text())
+                if job.said(f"may differ from those of an undisturbed run: --collective {name} "):
+                    dependent.add(name)
+                else:
+                    self.assertEqual(job.said(f"weights sha256 {undisturbed}"), 1, job.log.read_text())
+        self.assertEqual(refused | dependent, on_page)
+        self.assertIn("native", refused)
 
     def test_an_error_of_the_user_ends_the_launch(self):
         task = ["none.h5" if word == self.data else word for word in self.options("bmuf")]
