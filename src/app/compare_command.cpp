@@ -1,12 +1,19 @@
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "app/command.hpp"
 #include "app/comparison.hpp"
 #include "app/finished_run.hpp"
 #include "app/prediction.hpp"
+#include "app/run_labels.hpp"
+#include "app/run_output.hpp"
+#include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::app {
+namespace fs = std::filesystem;
 namespace {
 
 /// The baseline of speed-ups: the first run with one worker on the same clock, unless it only pretrained.
@@ -21,13 +28,53 @@ struct CompareArguments {
   std::string format = "text";
 };
 
-int compare(const CompareArguments& arguments) {
+/// Whether the run is one of a search, which may have failed or not have been reached yet.
+bool is_of_search(const std::string& folder) {
+  fs::path path = fs::path(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // it ends in a slash
+  const fs::path above = path.parent_path();
+  return is_search(above.empty() ? "." : above.string());
+}
+
+/// Of a search's folder those of its runs, in the order of their names; otherwise the folder itself.
+std::vector<std::string> run_folders(const std::string& folder) {
+  if (!is_search(folder)) return {folder};
+  std::vector<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_directory()) found.push_back(entry.path().string());
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string why_unfinished(const std::string& folder) {
+  const std::string failure = folder + ".failure";
+  return fs::is_regular_file(failure) ? core::read_text(failure) : "it has not finished";
+}
+
+/// The runs to compare. Those of a search that have not finished are left out, with a note on stderr.
+std::vector<FinishedRun> finished_runs(const std::vector<std::string>& given) {
   std::vector<FinishedRun> finished;
+  for (const std::string& one : without_files_of_searches(given))
+    for (const std::string& folder : run_folders(one)) {
+      if (is_of_search(folder) && !(fs::exists(folder + "/manifest.json") && read_manifest(folder).contains("result")))
+        print_error(core::format("'{}' is left out: {}", folder, why_unfinished(folder)));
+      else
+        finished.push_back(read_finished_run(folder));
+    }
+  if (finished.empty()) throw core::ConfigError(core::format("no run of '{}' has finished", given.front()));
+  return finished;
+}
+
+int compare(const CompareArguments& arguments) {
+  const std::vector<FinishedRun> finished = finished_runs(arguments.folders);
   std::vector<ComparedRun> runs;
-  for (const std::string& folder : arguments.folders) {
-    finished.push_back(read_finished_run(folder));
-    runs.push_back(finished.back().row);
+  std::vector<RunOptions> options;
+  for (const FinishedRun& run : finished) {
+    runs.push_back(run.row);
+    options.push_back(options_of(run.row.folder));
   }
+  const std::vector<std::string> labels = differing_options(options);
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].options = labels[i];
   for (ComparedRun& run : runs)
     if (const ComparedRun* one = baseline(runs, run.clock)) run.speed_up = run.samples_per_s / one->samples_per_s;
   fmt::print("{}", comparison(runs, arguments.format));
@@ -40,7 +87,8 @@ int compare(const CompareArguments& arguments) {
 Command compare_command() {
   auto arguments = std::make_shared<CompareArguments>();
   auto parser = make_parser("compare", "Print finished runs side by side, and the ratios of predicted to measured times.");
-  parser->add_option("runs", arguments->folders, "folders of finished runs")->required();
+  parser->add_option("runs", arguments->folders, "folders of finished runs; of a search's folder, its finished runs")
+      ->required();
   parser->add_option("--format", arguments->format, "format of the table; csv and json keep full precision")
       ->check(known_names(comparison_formats()));
   set_examples(*parser,

@@ -1,6 +1,7 @@
 #include "app/comparison.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -23,7 +24,7 @@ Cells cells_of(const ComparedRun& run) {
   const auto rounded = [](double value) { return std::isfinite(value) ? core::format("{:.2f}", value) : "-"; };
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   return {core::printable(run.folder),
-          core::printable(run.method),
+          core::printable(run.options.empty() ? run.method : run.method + ", " + run.options),
           core::format("{}x{}", run.splits, run.blocks),
           core::format("{}", run.epochs),
           rounded(100 * run.valid_error),
@@ -43,6 +44,7 @@ core::Json record_of(const ComparedRun& run) {
   const auto number = [](double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); };
   return {{"run", run.folder},
           {"method", run.method},
+          {"options", run.options},
           {"splits", run.splits},
           {"blocks", run.blocks},
           {"workers", run.workers},
@@ -63,16 +65,21 @@ core::Json record_of(const ComparedRun& run) {
           {"parameters_sha256", run.hash.empty() ? core::Json(nullptr) : core::Json(run.hash)}};
 }
 
-std::string text_line(const Cells& c, std::size_t width) {
-  return core::format("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", c[0],
-                      width, c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12], c[13]);
+/// widths: of the first two cells.
+std::string text_line(const Cells& c, const std::array<std::size_t, 2>& widths) {
+  return core::format("{:<{}}  {:<{}} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", c[0],
+                      widths[0], c[1], widths[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12],
+                      c[13]);
 }
 
 std::string as_text(const Runs& runs) {
-  std::size_t width = titles[0].size();
-  for (const ComparedRun& run : runs) width = std::max(width, core::printable(run.folder).size());
-  std::string text = text_line(titles, width);
-  for (const ComparedRun& run : runs) text += text_line(cells_of(run), width);
+  std::array<std::size_t, 2> widths{titles[0].size(), 15};
+  for (const ComparedRun& run : runs) {
+    const Cells cells = cells_of(run);
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  std::string text = text_line(titles, widths);
+  for (const ComparedRun& run : runs) text += text_line(cells_of(run), widths);
   return text +
          "sent: bytes per worker, on average\n"
          "speed-up: samples per second relative to the first run with one worker on the same clock\n";

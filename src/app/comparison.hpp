@@ -10,6 +10,7 @@ namespace paragrad::app {
 struct ComparedRun {
   std::string folder;
   std::string method;
+  std::string options;  // in which it differs from the other runs, see differing_options()
   std::size_t splits = 0, blocks = 0;
   int workers = 0, epochs = 0;
   double valid_error = NAN, test_error = NAN;  // from 0 to 1, of targets above

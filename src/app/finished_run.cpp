@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/json.hpp"
 
 namespace paragrad::app {
+namespace fs = std::filesystem;
 namespace {
 
 double number_at(const core::Json& json, const char* key) {
@@ -55,10 +57,9 @@ ComparedRun row_of(const core::Json& manifest) {
 /// Other commands write manifests, too.
 void require_training(const std::string& folder, const core::Json& manifest) {
   const core::Json run = manifest.value("run", core::Json::object());
-  const char* what = run.contains("measure")     ? "a search, whose runs are folders in it"
-                     : run.contains("operation") ? "measurements of a collective operation"
-                     : run.contains("failures")  ? "a prediction of goodput"
-                                                 : nullptr;
+  const char* what = run.contains("operation")  ? "measurements of a collective operation"
+                     : run.contains("failures") ? "a prediction of goodput"
+                                                : nullptr;
   if (!run.contains("strategy") && what != nullptr)
     throw core::ConfigError(
         core::format("'{}' contains {}, not a training: give folders of train or simulate", folder, what));
@@ -77,6 +78,20 @@ core::ConfigError damaged(const std::string& folder, const std::exception& error
 }
 
 }  // namespace
+
+bool is_search(const std::string& folder) { return fs::is_regular_file(fs::path(folder) / "search.json"); }
+
+std::vector<std::string> without_files_of_searches(std::vector<std::string> paths) {
+  const auto is_one = [](const std::string& path) {
+    const fs::path folder = fs::path(path).parent_path();
+    return is_search(folder.empty() ? "." : folder.string()) && fs::is_regular_file(path);
+  };
+  const std::string first = paths.empty() ? "" : paths.front();
+  std::erase_if(paths, is_one);
+  if (paths.empty())
+    throw core::ConfigError(core::format("'{}' is a file of a search: give the folders of its runs", first));
+  return paths;
+}
 
 core::Json read_manifest(const std::string& folder) {
   std::ifstream file(folder + "/manifest.json");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/comparison.hpp"
 #include "core/json.hpp"
@@ -15,6 +16,13 @@ struct FinishedRun {
 
 /// The manifest.json of a run folder. Throws ConfigError: no run, a damaged manifest.
 core::Json read_manifest(const std::string& folder);
+
+/// Whether the folder is that of a search, whose runs are folders in it.
+bool is_search(const std::string& folder);
+
+/// Those that are not files of a search, such as its logs, which SEARCH/* names next to its runs. Throws ConfigError if
+/// none is left.
+std::vector<std::string> without_files_of_searches(std::vector<std::string> paths);
 
 /// Throws ConfigError: no run, not finished, a damaged manifest.
 FinishedRun read_finished_run(const std::string& folder);

@@ -2,13 +2,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "app/child_process.hpp"
 #include "app/command.hpp"
 #include "app/finished_run.hpp"
 #include "app/own_program.hpp"
+#include "app/run_labels.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -31,11 +32,6 @@ struct PlotArguments {
 
 void check(const std::string& option, const std::string& value, const std::vector<std::string>& known) {
   if (std::ranges::find(known, value) == known.end()) throw core::unknown_name("value of " + option, value, known);
-}
-
-bool is_search(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / "search.json", ignored);
 }
 
 void check(const PlotArguments& arguments) {
@@ -67,7 +63,8 @@ std::string python_with_matplotlib() {
       "figures are drawn by matplotlib in Python 3.11 or newer, which no Python here has: install python3-matplotlib");
 }
 
-int plot(const PlotArguments& arguments) {
+int plot(PlotArguments arguments) {
+  arguments.runs = without_files_of_searches(std::move(arguments.runs));
   check(arguments);
   const char* others = std::getenv("PYTHONPATH");
   const std::string path = package_folder() + (others && *others ? core::format(":{}", others) : "");
@@ -78,6 +75,7 @@ int plot(const PlotArguments& arguments) {
   for (const std::string& file : arguments.out) command.push_back("--out=" + file);
   if (arguments.log_x) command.push_back("--log-x");
   if (arguments.log_y) command.push_back("--log-y");
+  command.push_back("--defaults=" + default_config());
   command.push_back("--");
   command.insert(command.end(), arguments.runs.begin(), arguments.runs.end());
   return ChildProcess(command, "").wait();

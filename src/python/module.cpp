@@ -9,6 +9,7 @@
 #include "app/interruption.hpp"
 #include "app/own_program.hpp"
 #include "app/program_parser.hpp"
+#include "app/run_labels.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/names.hpp"
@@ -109,6 +110,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"));
   module.def("set_program", &app::set_own_program, nb::arg("path"));
+  module.def("default_config", &app::default_config);
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
   module.def("usual_array_names", &data::usual_array_names);

@@ -61,8 +61,36 @@ class Compare(CliTest):
         options = self.folder / "search.toml"
         options.write_text(f'data = "{self.data}"\nmodel = "8-6"\nlearning-rate = 0.1\nepochs = 1\nblocks = 1\nworkers = 1\nplatform = "{PLATFORM}"\n')
         run("search", options, "--out", self.folder / "search").check_returncode()
-        self.assert_refused(run("compare", self.folder / "search"), "contains a search, whose runs are folders in it")
         run("compare", self.folder / "search/001-s1").check_returncode()
+
+    def test_of_a_search_the_finished_runs_are_compared(self):
+        options, search = self.folder / "mixed.toml", self.folder / "mixed"
+        options.write_text(f'data = "{self.data}"\nmodel = "8-12-6:relu"\nlearning-rate = [0.1, 1e30]\nepochs = 2\nblocks = 2\nworkers = 2\n'
+                           f'platform = "{PLATFORM}"\nstrategy = [model_averaging, bmuf]\n')
+        run("search", options, "--out", search).check_returncode()
+        whole = run("compare", search)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        self.assertEqual(len(re.findall(r"^\S*/mixed/\d{3}-s1 ", whole.stdout, re.MULTILINE)), 2)
+        left_out = re.findall(r"^paragrad: '(\S+)' is left out: .*lower the learning rate", whole.stderr, re.MULTILINE)
+        self.assertEqual(len(left_out), 2, whole.stderr)
+        by_shell = run("compare", *sorted(search.iterdir()))  # as SEARCH/* names them, with logs and failures
+        self.assertEqual((by_shell.returncode, by_shell.stdout, by_shell.stderr), (0, whole.stdout, whole.stderr))
+        self.assert_refused(run("compare", search / "search.json"), "is a file of a search")
+
+    def test_a_run_is_named_by_what_differs_from_the_others_or_from_its_default(self):
+        for name, words in {"averaging": ["--strategy", "model_averaging"], "plain": ["--strategy", "data_parallel"],
+                            "one-bit": ["--strategy", "data_parallel", "--gradient-bits", "1"],
+                            "top-k": ["--strategy", "data_parallel", "--compression", "top_k:0.1"],
+                            "decayed": ["--strategy", "data_parallel", "--l2", "0.01"]}.items():
+            self.simulate(2, *words, "--out", self.folder / name).check_returncode()
+        methods = lambda *names: [record["options"] for record in json.loads(
+            run("compare", *(self.folder / name for name in names), "--format", "json").stdout)]
+        self.assertEqual(methods("averaging", "plain"), ["", ""])
+        self.assertEqual(methods("averaging", "one-bit"), ["", "gradient-bits=1"])
+        self.assertEqual(methods("averaging", "top-k"), ["", "compression=top_k:0.1"])
+        self.assertEqual(methods("plain", "one-bit"), ["gradient-bits=32", "gradient-bits=1"])
+        self.assertEqual(methods("plain", "decayed"), ["l2=0", "l2=0.01"])
+        self.assertIn("data_parallel, gradient-bits=1 ", run("compare", self.folder / "averaging", self.folder / "one-bit").stdout)
 
     def test_a_run_that_only_pretrained_has_no_speed(self):
         only, whole = self.folder / "pretrained", self.folder / "trained"

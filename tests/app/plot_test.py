@@ -55,6 +55,17 @@ class Labels(unittest.TestCase):
         self.assertEqual(self.labels(fake("a", strategy="sgd", l2=0.1), fake("b", strategy="sgd"), bmuf),
                          ["strategy=sgd, l2=0.1", "strategy=sgd", "strategy=bmuf"])
 
+    def test_an_option_that_some_lack_is_left_out_only_if_it_has_its_default(self):
+        averaging = fake("a", strategy="model_averaging")
+        defaults = {"gradient-bits": 32, "compression": "none", "bucket-bytes": 0}
+        for option, value in (("gradient-bits", 1), ("compression", "top_k:0.1"), ("bucket-bytes", 300), ("init", "first.h5")):
+            given = fake("b", strategy="data_parallel", **{"gradient-bits": 32, "compression": "none", "bucket-bytes": 0} | {option: value})
+            with self.subTest(option=option):
+                self.assertEqual(labels_of(by_seed([averaging, given]), defaults),
+                                 ["strategy=model_averaging", f"strategy=data_parallel, {option}={value}"])
+        plain = fake("b", strategy="data_parallel", gradient_bits=32)
+        self.assertEqual(labels_of(by_seed([averaging, plain]), defaults), ["strategy=model_averaging", "strategy=data_parallel"])
+
     def test_platforms_and_data_files_are_named_without_their_folders(self):
         self.assertEqual(self.labels(fake("a", platform="sim/platforms/k40m-fdr.toml"), fake("b", platform="/p/ethernet-1g.toml")),
                          ["platform=k40m-fdr", "platform=ethernet-1g"])

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .runs import Run
 
 # Options that change neither the weights nor the clock.
 WITHOUT_EFFECT = {"out", "quiet", "tensorboard", "timeline", "timeline-events", "sync-stats", "checkpoint-every", "host-threads"}
+
+
+# Options that are computed from another one.
+DIGESTS = ("-sha256",)
 
 
 @dataclass(frozen=True)
@@ -47,10 +53,23 @@ def by_seed(runs: Sequence[Run]) -> list[Seeds]:
     return groups
 
 
-def labels_of(groups: Sequence[Seeds]) -> list[str]:
-    """`strategy=bmuf, workers=4`: the options whose values differ, in the order of config.toml. An option that some lack does not
-    differ between them and the others, as in `bmuf-kind` of bmuf and sgd, unless nothing else does. Without a difference: folders,
-    or the seeds of a group on its own; strategy and workers of a single run whose folder is temporary."""
+def default_options(config: str | None = None) -> dict[str, Any]:
+    """The values of options that nobody gives, from the text of a config.toml or, without one, from the compiled module."""
+    if config is None:
+        try:
+            from ._core import default_config
+        except ImportError:
+            return {}
+        config = default_config()
+    return tomllib.loads(config)
+
+
+def labels_of(groups: Sequence[Seeds], defaults: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+    """`strategy=bmuf, workers=4`: the options whose values differ, in the order of config.toml. An option that some lack, as sgd lacks
+    `bmuf-kind`, is left out if it has its default in all others, or if its default is not known and something else tells them apart.
+    Without a difference: folders, or the seeds of a group on its own; strategy and workers of a single run whose folder is temporary.
+
+    The same rule as in src/app/run_labels.cpp."""
     names = list(dict.fromkeys(name for group in groups for name in group.options))
     values = {name: [shown(name, group.options[name]) if name in group.options else "" for group in groups] for name in names}
     if len(groups) == 1:
@@ -58,7 +77,13 @@ def labels_of(groups: Sequence[Seeds]) -> list[str]:
         if len(group.runs) > 1:
             return [f"seeds {', '.join(str(run.about['seed']) for run in group.runs)}"]
         return [label(0, ["strategy", "workers"], values) if group.runs[0].is_temporary else folders(group)]
-    differing = [name for name in names if len(set(values[name]) - {""}) > 1]
+    def differs(name: str) -> bool:
+        found = set(values[name]) - {""}
+        if len(found) > 1 or "" not in values[name] or not defaults or name.endswith(DIGESTS):
+            return len(found) > 1
+        return name not in defaults or found != {shown(name, defaults[name])}
+
+    differing = [name for name in names if differs(name)]
     lacked = [name for name in names if name not in differing and len(set(values[name])) > 1]
     labels = [label(index, differing, values) for index in range(len(groups))]
     labels = [label(index, differing + lacked, values) if labels.count(text) > 1 else text for index, text in enumerate(labels)]
@@ -79,4 +104,6 @@ def shown(name: str, value: Any) -> str:
     text = json.dumps(value) if isinstance(value, bool) else str(value)
     if name == "strategy":
         return text.rpartition(":")[2]
-    return Path(text).stem if name in ("data", "platform") and text else text
+    if name in ("data", "platform") and text:
+        return Path(text).stem
+    return text if len(text) <= 40 else text[:40] + "…"  # as the text of a network

@@ -15,6 +15,7 @@ def main() -> int:
     parser.add_argument("--y", required=True)
     parser.add_argument("--x", required=True)
     parser.add_argument("--out", action="append", required=True)
+    parser.add_argument("--defaults", required=True)
     parser.add_argument("--log-x", action="store_true")
     parser.add_argument("--log-y", action="store_true")
     arguments = parser.parse_args()

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from .drawing import HEIGHT, WIDTH, Picture, Points, draw_curve, kind_of, lay_out, look, save, set_scale, styled, unit_for
-from .labels import Seeds, by_seed, labels_of
+from .labels import Seeds, by_seed, default_options, labels_of
 from .runs import Error, Run, runs_in
 
 Y = {"error": "valid_error", "loss": "valid_loss", "train_error": "train_error", "train_loss": "train_loss"}
@@ -56,15 +56,17 @@ class Curve:
 
 
 def plot(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]], y: str = "error", x: str = "epochs",
-         out: Path | str | Sequence[Path | str] = (), *, title: str = "", log_x: bool = False, log_y: bool = False) -> Figure:
+         out: Path | str | Sequence[Path | str] = (), *, title: str = "", log_x: bool = False, log_y: bool = False,
+         defaults: str | None = None) -> Figure:
     """Learning curves, in the order of the runs: y ("error", "loss", "train_error" or "train_loss") over x ("epochs", "time" or
     "bytes", those that a worker has sent), or any columns of Run.progress. The folder of a search stands for its runs. Runs that
     differ only in their seed are one curve, their mean up to the end of the shortest, with a band from the lowest to the highest. A
     curve is named after the options in which it differs from the others; in a dict, keys are names, and each value a run, or runs
-    that differ only in their seed. out: files to write, whose names end in .svg or .png."""
+    that differ only in their seed. out: files to write, whose names end in .svg or .png. defaults: the options that nobody gives, as
+    text of a config.toml; otherwise those of the compiled module."""
     for path in as_list(out):
         kind_of(path)
-    groups, names = named(runs)
+    groups, names = named(runs, defaults)
     runs = [run for group in groups for run in group.runs]
     if not runs:
         raise Error("there is no run to plot")
@@ -91,7 +93,8 @@ def as_list(some: object) -> list:
     return list(some) if isinstance(some, Sequence) and not isinstance(some, str) else [some]
 
 
-def named(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]]) -> tuple[list[Seeds], list[str]]:
+def named(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]],
+          defaults: str | None = None) -> tuple[list[Seeds], list[str]]:
     """The runs of each curve, and its name."""
     names = [str(name) for name in runs] if isinstance(runs, Mapping) else []
     given = [opened(of) for of in (runs.values() if isinstance(runs, Mapping) else [runs])]
@@ -99,11 +102,17 @@ def named(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRu
     if names:
         return [one_curve(of, name) for of, name in zip(given, names)], names
     groups = [group for of in given for group in by_seed(of)]
-    return groups, labels_of(groups)
+    return groups, labels_of(groups, default_options(defaults))
 
 
 def opened(runs: OneRun | Sequence[OneRun]) -> list[Run]:
-    return [run for one in as_list(runs) for run in ([one] if isinstance(one, Run) else runs_in(one))]
+    """The runs, without the files next to those of a search, which SEARCH/* names, too."""
+    return [run for one in as_list(runs) if isinstance(one, Run) or not is_file_of_search(Path(one))
+            for run in ([one] if isinstance(one, Run) else runs_in(one))]
+
+
+def is_file_of_search(path: Path) -> bool:
+    return path.is_file() and (path.parent / "search.json").exists()
 
 
 def one_curve(runs: Sequence[Run], name: str) -> Seeds:

@@ -1,0 +1,91 @@
+#include "app/run_labels.hpp"
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "app/program_parser.hpp"
+#include "core/format.hpp"
+#include "core/join.hpp"
+
+namespace paragrad::app {
+namespace {
+
+/// What `compare` shows in columns of their own.
+const std::set<std::string> in_columns{"blocks", "bmuf-kind", "epochs", "splits", "strategy", "workers"};
+
+/// An option whose name ends like this is computed from another one.
+constexpr std::string_view digest_ending = "-sha256";
+
+RunOptions default_options() {
+  RunOptions options;
+  std::istringstream lines(default_config());
+  for (std::string line; std::getline(lines, line);) {
+    const auto equals = line.find('=');
+    options[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return options;
+}
+
+const std::string* value_in(const RunOptions& options, const std::string& name) {
+  const auto found = options.find(name);
+  return found == options.end() ? nullptr : &found->second;
+}
+
+/// Whether runs differ in this option.
+bool is_named(const std::string& name, const std::vector<RunOptions>& runs, const RunOptions& defaults) {
+  std::set<std::string> values;
+  bool some_lack_it = false;
+  for (const RunOptions& run : runs) {
+    const std::string* const value = value_in(run, name);
+    if (value != nullptr)
+      values.insert(*value);
+    else
+      some_lack_it = true;
+  }
+  if (values.size() > 1 || !some_lack_it || name.ends_with(digest_ending)) return values.size() > 1;
+  const std::string* const by_default = value_in(defaults, name);
+  return by_default == nullptr || !values.contains(*by_default);
+}
+
+/// Of a file its name. A network's text is shortened.
+std::string label_text(const std::string& name, std::string value) {
+  constexpr std::size_t most = 40;
+  if (value.size() > 1 && (value.front() == '"' || value.front() == '\'')) value = value.substr(1, value.size() - 2);
+  if (name == "data" || name == "platform") return std::filesystem::path(value).stem().string();
+  return value.size() <= most ? value : value.substr(0, most) + "…";
+}
+
+}  // namespace
+
+std::string default_config() {
+  std::string text;
+  std::set<std::string> known;
+  for (const char* command : {"train", "simulate"}) {
+    std::istringstream lines(make_command(command).parser->config_to_str(true));
+    for (std::string line; std::getline(lines, line);)
+      if (known.insert(line.substr(0, line.find('='))).second) text += line + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> differing_options(const std::vector<RunOptions>& runs) {
+  const RunOptions defaults = default_options();
+  std::set<std::string> names;
+  for (const RunOptions& run : runs)
+    for (const auto& [name, _] : run) names.insert(name);
+  std::erase_if(names,
+                [&](const std::string& name) { return in_columns.contains(name) || !is_named(name, runs, defaults); });
+  std::vector<std::string> labels;
+  for (const RunOptions& run : runs) {
+    std::vector<std::string> texts;
+    for (const std::string& name : names)
+      if (const std::string* const value = value_in(run, name))
+        texts.push_back(core::format("{}={}", name, label_text(name, *value)));
+    labels.push_back(core::format("{}", core::join(texts, ", ")));
+  }
+  return labels;
+}
+
+}  // namespace paragrad::app
