@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include "app/config_file.hpp"
 #include "app/number_options.hpp"
@@ -13,6 +12,7 @@
 #include "app/search/job_array.hpp"
 #include "app/search/search.hpp"
 #include "app/search/search_identity.hpp"
+#include "core/cores.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/files.hpp"
@@ -94,11 +94,42 @@ SearchPlan plan_of(const SearchArguments& arguments, const search::Space& space)
   plan.seeds = arguments.seeds;
   plan.ranks = arguments.ranks;
   plan.pauses = !arguments.rungs.empty();
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = core::available_cores();
   plan.jobs = arguments.jobs > 0 ? arguments.jobs : std::max(1, cores / std::max(1, arguments.ranks));
   if (arguments.command == "simulate")
     plan.host_threads = arguments.host_threads > 0 ? arguments.host_threads : std::max(1, cores / plan.jobs);
   return plan;
+}
+
+/// Empty if the command can read these options.
+std::string parse_error(const std::string& command, const search::Values& values, std::uint64_t seed) {
+  std::vector<std::string> words{core::format("--seed={}", seed), "--out=of-a-run"};
+  for (const auto& [option, value] : values) words.push_back(core::format("--{}={}", option, with_seed(value, seed)));
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  try {
+    parse(*make_command(command).parser, arguments);
+    return "";
+  } catch (const core::ConfigError& error) {
+    return error.what();
+  }
+}
+
+/// Throws ConfigError, once for all runs and before the first begins, if the command cannot read the options of a run.
+void check_command_lines(const SearchArguments& arguments, const SearchPlan& plan) {
+  for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
+    const std::string error = parse_error(plan.command, plan.configurations[i], plan.seeds[0]);
+    if (error.empty()) continue;
+    const auto can_be_read = [&](const std::string& command) {
+      return command != plan.command && parse_error(command, plan.configurations[i], plan.seeds[0]).empty();
+    };
+    const auto other = std::ranges::find_if(searchable_commands, can_be_read);
+    const std::string run = plan.configurations.size() > 1 ? core::format(" of configuration {:03}", i + 1) : "";
+    throw core::ConfigError(core::format(
+        "'{}': paragrad {} cannot read the options{}: {}{}", arguments.file, plan.command, run, error,
+        other == searchable_commands.end() ? std::string()
+                                           : core::format("; for runs of paragrad {0}, give --command {0}", *other)));
+  }
 }
 
 void check(SearchArguments& arguments, const CLI::App& parser) {
@@ -172,6 +203,7 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
   use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
   use.check();
   SearchPlan plan = plan_of(arguments, space);
+  check_command_lines(arguments, plan);
   const std::size_t all = plan.configurations.size() * plan.seeds.size();
   if (arguments.parts > all)
     throw core::ConfigError(core::format("the search has {} runs, too few for --parts {}", all, arguments.parts));

@@ -91,6 +91,8 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
         {"max_blocks", arguments.options.max_blocks},
         {"max_steps", arguments.options.max_steps}}},
   });
+  if (source.dataset != nullptr)
+    record["run"]["loss_without_learning"] = number(loss_without_learning(arguments.options.loss, source));
   if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
   if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
   return record;

@@ -218,8 +218,8 @@ class Search(CliTest):
             self.assertRegex(failed.stdout, "001-s1  .*unknown strategy")
         self.search("--part", "2")
         before = {path: path.read_bytes() for path in self.out.glob("*.failure")}
-        ranked = self.table(self.search("--only-rank").stdout)
-        self.assertEqual([(row[0], row[-1] == "-") for row in ranked], [("002", False), ("001", True)])
+        ranked = self.table(self.search("--only-rank", status=2).stdout)
+        self.assertEqual([(row[0], row[-1] == "refused") for row in ranked], [("002", False), ("001", True)])
         self.assertEqual({path: path.read_bytes() for path in self.out.glob("*.failure")}, before)
 
     def runs_of_search(self) -> list[str]:
@@ -258,17 +258,57 @@ class Search(CliTest):
         self.assertEqual([row[2] for row in rows], ["4", "4"])
         self.assertLess(float(rows[0][3].split()[0]), float(rows[1][3].split()[0]))
 
+    def test_combinations_that_are_refused_are_reported_once_are_last_and_change_the_exit_status(self):
+        self.write(**{"learning-rate": "[0.1, 0.2]", "block-momentum": "[0.5, 0.9]"})  # which model_averaging does not have
+        done = self.search(status=2)
+        self.assertEqual(len(re.findall(r"^\d{3}-s1  --block-momentum is an option of", done.stdout, re.MULTILINE)), 1)
+        self.assertEqual(len(re.findall(r"^\d{3}-s1  the same as \d{3}-s1$", done.stdout, re.MULTILINE)), 3)
+        self.assertEqual([row[-1] == "refused" for row in self.table(done.stdout)], [False] * 4 + [True] * 4)
+        self.assertRegex(done.stdout, r"best by valid_error: \S+\n$")
+        self.assertRegex(done.stderr, r"^paragrad: 4 of 8 runs were refused, as their options cannot be combined, and are not ranked; the first: "
+                                      r"\d{3}-s1: --block-momentum is an option of .*\n$")
+        results = json.loads((self.out / "results.json").read_text())
+        self.assertEqual([one["remarks"] for one in results["configurations"]], [[""]] * 4 + [["refused"]] * 4)
+
+    def test_runs_that_diverged_are_marked_and_no_error(self):
+        self.write(strategy="model_averaging", **{"learning-rate": "[0.1, 3000, 1e30]", "model": "8-12-6:relu"})
+        done = self.search()
+        self.assertEqual(done.stderr, "")
+        remarks = {row[1]: row[-1] for row in self.table(done.stdout)}
+        self.assertRegex(remarks["0.1"], r"%$")
+        self.assertIn(remarks["3000"], ("diverged or too short", "failed"))
+        self.assertEqual(remarks["1e30"], "failed")
+        self.assertIn("lower the learning rate", done.stdout)
+
+    def test_a_run_no_better_than_a_constant_is_marked(self):
+        self.write(strategy="model_averaging", **{"learning-rate": "[0.1, 30]", "momentum": "0.99", "optimiser": "momentum"})
+        done = self.search()
+        table = {row[1]: row for row in self.table(done.stdout)}
+        self.assertGreater(self.manifest(f"{table['30'][0]}-s1")["result"]["train_loss"], 1.7918)  # ln 6
+        self.assertEqual(table["30"][-1], "diverged or too short")
+        self.assertRegex(done.stdout, rf"{table['30'][0]}-s1  valid_error .* % \(diverged or too short\)")
+
+    def test_an_option_that_all_runs_lack_is_missed_once_and_before_the_first(self):
+        self.write(workers="", platform="")
+        self.assert_refused(run("search", self.file, "--out", self.out), self.file.name, "--platform is required", "give --command train")
+        self.assertFalse(self.out.exists())
+        self.write(epochs="[4, -1]")
+        self.assert_refused(run("search", self.file, "--out", self.out), "of configuration 005", "--epochs: '-1'")
+        self.assertFalse(self.out.exists())
+
     def test_a_configuration_that_fails_is_last(self):
         self.write(strategy='["nonsense", "model_averaging"]', **{"learning-rate": "0.1"})
-        text = self.search().stdout
+        text = self.search(status=2).stdout
         self.assertRegex(text, r"001-s1  .*unknown strategy 'nonsense'")
-        self.assertEqual([(row[0], row[-1] == "-") for row in self.table(text)], [("002", False), ("001", True)])
-        again = self.search().stdout  # tries it again, as the reason might have been a full disk
+        self.assertEqual([(row[0], row[-1] == "refused") for row in self.table(text)], [("002", False), ("001", True)])
+        again = self.search(status=2).stdout  # tries it again, as the reason might have been a full disk
         self.assertEqual(re.findall(r"^\d{3}-s\d", again, re.MULTILINE), ["001-s1"])
         self.assertEqual(self.table(again), self.table(text))
         self.write(strategy="nonsense", **{"learning-rate": "0.1"})
         self.out = self.folder / "all-fail"
-        self.assert_refused(run("search", self.file, "--out", self.out), "every configuration failed", "nonsense")
+        failed = run("search", self.file, "--out", self.out)
+        self.assert_refused(failed, "every configuration failed", "nonsense")
+        self.assertNotIn("valid_error", failed.stdout)  # no table of dashes
 
     def test_ranks_train_what_emulated_workers_train(self):
         self.write(workers="", platform="", **{"learning-rate": "0.1"})
@@ -301,7 +341,7 @@ class Search(CliTest):
             ({}, ("--part", "1", "--parts", "5"), "has 4 runs, too few for --parts 5"),
             ({}, ("--part", "1", "--groups", "2"), "--groups", "--part"),
             ({}, ("--part", "1", "--only-rank"), "--only-rank", "--part"),
-            ({}, ("--write-jobs=",), "--write-jobs", "missing"),
+            ({}, ("--write-jobs=",), "--write-jobs needs a value"),
             ({}, ("--write-jobs", "x", "--only-rank"), "--only-rank", "--write-jobs"),
             ({}, ("--write-jobs", "x", "--part", "1"), "--part", "--write-jobs"),
             ({}, ("--write-jobs", "x", "--jobs", "2"), "--jobs", "--write-jobs"),

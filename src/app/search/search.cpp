@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "app/command.hpp"
 #include "app/environment.hpp"
+#include "app/interruption.hpp"
 #include "app/search/search_identity.hpp"
 #include "app/search/search_table.hpp"
 #include "core/errors.hpp"
@@ -42,12 +46,14 @@ class Search {
 
   int run() {
     runs_.forget_failures();
+    prepare_for_interruption();
     fmt::print("{}, {} runs at a time\n", description(), plan_.jobs);
     execute();
     return finish();
   }
 
   int run_part() {
+    prepare_for_interruption();
     fmt::print("{}; part {} of {}\n", description(), arguments_.part, arguments_.parts);
     execute();
     if (const std::vector<std::string> failures = runs_.failures(); !failures.empty())
@@ -63,6 +69,12 @@ class Search {
   }
 
  private:
+  /// What a run has taken so far, in simulated or real time.
+  struct Spent {
+    double training_s = 0;
+    int epochs = 0;
+  };
+
   std::string description() const {
     return core::format("{} configurations, {} seed{}", plan_.configurations.size(), plan_.seeds.size(),
                         plan_.seeds.size() == 1 ? "" : "s");
@@ -124,17 +136,41 @@ class Search {
 
   std::size_t groups() const { return static_cast<std::size_t>(arguments_.groups > 0 ? arguments_.groups : plan_.jobs); }
 
-  void report(const std::string& run, const RunRecord& record) const {
+  void report(const std::string& run, const RunRecord& record) {
     const double value = value_of(record, arguments_.measure);
     if (!record.failure.empty())
-      fmt::print("{}  {}\n", run, core::printable(record.failure));
+      report_failure(run, record.failure);
     else
-      fmt::print("{}  {} {}{}\n", run, arguments_.measure,
+      fmt::print("{}  {} {}{}{}\n", run, arguments_.measure,
                  std::isnan(value)                       ? "-"
                  : arguments_.measure.ends_with("error") ? core::format("{:.2f} %", 100 * value)
                                                          : core::format("{:.4g}", value),
-                 record.finished ? "" : core::format(" after epoch {}", record.epoch));
+                 record.finished ? "" : core::format(" after epoch {}", record.epoch),
+                 record.remark.empty() ? "" : core::format(" ({})", record.remark));
     std::fflush(stdout);
+    if (record.finished || !record.failure.empty()) ended_.insert(run);
+    announce();
+  }
+
+  /// Many runs may fail for the same reason.
+  void report_failure(const std::string& run, const std::string& failure) {
+    const auto [first, is_new] = first_with_.emplace(failure, run);
+    fmt::print("{}  {}\n", run, is_new ? core::printable(failure) : core::format("the same as {}", first->second));
+  }
+
+  void prepare_for_interruption() {
+    for (const std::size_t number : plan_.own) {
+      const std::size_t configuration = number / plan_.seeds.size();
+      const std::uint64_t seed = plan_.seeds[number % plan_.seeds.size()];
+      if (runs_.record(configuration, seed).finished) ended_.insert(run_name(configuration, seed));
+    }
+    announce();
+  }
+
+  void announce() const {
+    set_interruption_notice(
+        core::format("interrupted: {} of {} runs in {} have ended; the same command continues the search", ended_.size(),
+                     plan_.own.size(), plan_.folder));
   }
 
   /// What is known of the configuration, at its rung if it was stopped there, however far its runs had come.
@@ -149,6 +185,7 @@ class Search {
       found.to_the_end = found.to_the_end && (record.finished || !record.failure.empty());
       found.measures.push_back(value_of(record, arguments_.measure));
       found.test_errors.push_back(value_of(record, "test_error"));
+      found.remarks.push_back(record.remark);
     }
     return found;
   }
@@ -164,7 +201,7 @@ class Search {
     core::replace_file(plan_.folder + "/results.json",
                        [&](std::ostream& file) { file << core::text_of(results, 1) << "\n"; });
     write_manifest(all[0]);
-    fmt::print("{}", search_table(varied_, arguments_.measure, all));
+    set_interruption_notice("");
     if (std::isnan(all[0].score())) {
       if (!all_have_ended_)
         throw core::ConfigError("no configuration has a result of each seed yet: rank again when more runs have ended");
@@ -175,28 +212,51 @@ class Search {
                                                  arguments_.measure)
                                   : core::format("every configuration failed; the first: {}", failure));
     }
+    print_cost();
+    fmt::print("{}", search_table(varied_, arguments_.measure, all));
     fmt::print("best by {}: {}/{}-s{}\n", arguments_.measure, core::printable(plan_.folder), all[0].name, plan_.seeds[0]);
+    require_no_refusal(all);
     return success;
+  }
+
+  /// The others are ranked all the same.
+  void require_no_refusal(const std::vector<SearchedConfiguration>& all) const {
+    std::ptrdiff_t refused = 0;
+    for (const SearchedConfiguration& one : all) refused += std::ranges::count(one.remarks, "refused");
+    if (refused == 0) return;
+    std::fflush(stdout);
+    throw core::ConfigError(
+        core::format("{} of {} runs were refused, as their options cannot be combined, and are not ranked; the first: {}",
+                     refused, plan_.configurations.size() * plan_.seeds.size(), first_failure("refused")));
+  }
+
+  /// Of all runs, in real or simulated time.
+  Spent spent_in_all() const {
+    Spent all;
+    for (const auto& [run, spent] : spent_) {
+      all.training_s += spent.training_s;
+      all.epochs += spent.epochs;
+    }
+    return all;
+  }
+
+  void print_cost() const {
+    const Spent all = spent_in_all();
+    fmt::print("{} epochs in all: {} of training, or on {} group{} of workers {}\n", all.epochs,
+               core::format_quantity(all.training_s, core::Unit::time), groups(), groups() == 1 ? "" : "s",
+               core::format_quantity(makespan_s_, core::Unit::time));
   }
 
   /// What the search cost and found, in the form of a run's manifest.
   void write_manifest(const SearchedConfiguration& best) const {
-    double training_s = 0;
-    int epochs = 0;
-    for (const auto& [run, spent] : spent_) {
-      training_s += spent.training_s;
-      epochs += spent.epochs;
-    }
-    fmt::print("{} epochs in all: {} of training, or on {} group{} of workers {}\n", epochs,
-               core::format_quantity(training_s, core::Unit::time), groups(), groups() == 1 ? "" : "s",
-               core::format_quantity(makespan_s_, core::Unit::time));
+    const Spent spent = spent_in_all();
     core::Json manifest = environment();
     manifest["run"] = search_identity(arguments_, plan_);
     manifest["run"]["groups"] = groups();
     manifest["result"] = {{"best", best.name},
                           {"runs", spent_.size()},
-                          {"epochs", epochs},
-                          {"training_s", training_s},
+                          {"epochs", spent.epochs},
+                          {"training_s", spent.training_s},
                           {"makespan_s", makespan_s_},
                           {arguments_.measure, best.score()},
                           {"test_error", best.test_error()}};
@@ -204,10 +264,13 @@ class Search {
                        [&](std::ostream& file) { file << core::text_of(manifest, 1) << "\n"; });
   }
 
-  std::string first_failure() const {
+  /// remark: of which kind; "": of any.
+  std::string first_failure(const std::string& remark = "") const {
     for (std::size_t configuration = 0; configuration < plan_.configurations.size(); ++configuration)
       for (const std::uint64_t seed : plan_.seeds)
-        if (std::string failure = runs_.record(configuration, seed).failure; !failure.empty()) return failure;
+        if (const RunRecord record = runs_.record(configuration, seed);
+            !record.failure.empty() && (remark.empty() || record.remark == remark))
+          return core::format("{}: {}", run_name(configuration, seed), record.failure);
     return {};
   }
 
@@ -218,13 +281,10 @@ class Search {
   bool all_have_ended_ = true;      // or were stopped at a rung
   SearchRuns runs_;
 
-  /// What a run has taken so far, in simulated or real time.
-  struct Spent {
-    double training_s = 0;
-    int epochs = 0;
-  };
   std::map<std::pair<std::size_t, std::uint64_t>, Spent> spent_;  // by configuration and seed
   double makespan_s_ = 0;
+  std::set<std::string> ended_;                    // of this process's runs
+  std::map<std::string, std::string> first_with_;  // run with this failure
 };
 
 }  // namespace

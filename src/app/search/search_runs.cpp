@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <list>
+#include <string_view>
 #include <thread>
 
 #include "app/child_process.hpp"
@@ -51,11 +53,23 @@ std::optional<core::Json> record_of_epoch(const std::string& folder, int epoch) 
   return found;
 }
 
+std::string remark_on(const RunRecord& record, const std::optional<core::Json>& manifest) {
+  if (!record.failure.empty()) return manifest ? "failed" : "refused";
+  const auto number = [](const core::Json& json, const char* key) {
+    return json.is_object() && json.contains(key) && json.at(key).is_number() ? json.at(key).get<double>() : NAN;
+  };
+  const double without_learning =
+      manifest && manifest->is_object() ? number(manifest->value("run", core::Json()), "loss_without_learning") : NAN;
+  return number(record.values, "train_loss") > without_learning ? "diverged or too short" : "";
+}
+
+/// Without the program's name.
 std::string last_line(const std::string& path) {
   std::ifstream lines(path);
   std::string last;
   for (std::string line; std::getline(lines, line);)
     if (!line.empty()) last = line;
+  if (constexpr std::string_view name = "paragrad: "; last.starts_with(name)) last.erase(0, name.size());
   return last;
 }
 
@@ -146,6 +160,7 @@ RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int 
           core::format("'{}/manifest.json' is damaged: remove the folder, and the run is repeated", folder));
     record.epoch = *epochs;
   }
+  record.remark = remark_on(record, manifest);
   return record;
 }
 

@@ -39,6 +39,10 @@ struct RunRecord {
   int epoch = 0;      ///< last epoch that is recorded
   bool finished = false;
   std::string failure;  ///< the run's error message; empty if it did not fail
+
+  /// What is to be known of its score: "refused" (its options cannot be combined: it never began), "failed" (while it
+  /// trained), "diverged or too short" (its loss is above that of a constant output); empty if it is a score like others.
+  std::string remark;
 };
 
 /// The runs of a search, each a process of this program. What they did is read from their folders, so a search that was

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "core/format.hpp"
@@ -37,6 +39,18 @@ std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
 }
 
+/// Of the seeds: "refused", "failed (2 of 3)".
+std::string remarks_on(const SearchedConfiguration& one) {
+  std::string text;
+  std::set<std::string> told{""};
+  for (const std::string& remark : one.remarks) {
+    if (!told.insert(remark).second) continue;
+    const auto count = std::ranges::count(one.remarks, remark), all = std::ssize(one.remarks);
+    text += (text.empty() ? "" : ", ") + remark + (count < all ? core::format(" ({} of {})", count, all) : "");
+  }
+  return text;
+}
+
 std::string aligned(const std::vector<TableRow>& lines) {
   std::vector<std::size_t> widths(lines[0].size(), 0);
   for (const TableRow& line : lines)
@@ -45,6 +59,7 @@ std::string aligned(const std::vector<TableRow>& lines) {
   for (const TableRow& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i)
       text += std::string(widths[i] - width_of(line[i]) + (i > 0 ? 2 : 0), ' ') + line[i];
+    text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   }
   return text;
@@ -74,21 +89,25 @@ core::Json search_json(const std::vector<std::string>& options, const std::strin
                      {"epochs", one.epochs},
                      {"to_the_end", one.to_the_end},
                      {measure, one.measures},
-                     {"test_error", one.test_errors}});
+                     {"test_error", one.test_errors},
+                     {"remarks", one.remarks}});
   }
   return found;
 }
 
 std::string search_table(const std::vector<std::string>& options, const std::string& measure,
                          const std::vector<SearchedConfiguration>& configurations) {
+  const bool with_remarks = std::ranges::any_of(configurations, [](const auto& one) { return !remarks_on(one).empty(); });
   std::vector<TableRow> lines{{"run"}};
   lines[0].insert(lines[0].end(), options.begin(), options.end());
   lines[0].insert(lines[0].end(), {"epochs", measure, "test_error"});
+  if (with_remarks) lines[0].push_back("remark");
   for (const SearchedConfiguration& one : configurations) {
     TableRow line{one.name};
     for (const std::string& value : one.values) line.push_back(core::printable(value));
     line.insert(line.end(), {core::format("{}", one.epochs), cell_of(one.measures, measure.ends_with("error")),
                              cell_of(one.test_errors, true)});
+    if (with_remarks) line.push_back(remarks_on(one));
     lines.push_back(std::move(line));
   }
   return aligned(lines);

@@ -14,6 +14,7 @@ struct SearchedConfiguration {
   int epochs = 0;                   ///< trained
   bool to_the_end = false;
   std::vector<double> measures, test_errors;
+  std::vector<std::string> remarks;  ///< see RunRecord::remark
 
   double score() const;       ///< mean of the measures
   double test_error() const;  ///< mean over the seeds
