@@ -87,6 +87,9 @@ backend::Activation activation(const std::string& model, std::string_view name) 
 Graph make_graph(const std::string& model) {
   if (model.starts_with("zoo:")) return make_zoo_model(model.substr(4));
   if (is_node_text(model)) return make_node_graph(model);
+  if (const std::string zoo = zoo_name_in(model); !zoo.empty())
+    throw core::ConfigError(core::format("'{}' is a network of the zoo: write zoo:{}{}", model, zoo,
+                                         model.find(':') == model.npos ? "" : model.substr(model.find(':'))));
   const std::size_t colon = model.find(':');
   const auto hidden = colon == model.npos ? backend::Activation::sigmoid : activation(model, model.substr(colon + 1));
   std::vector<Part> parts;

@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import re
 import unittest
 
 from paragrad_cli import PLATFORM, FolderTest, run, weights
@@ -188,6 +189,23 @@ class Images(FolderTest):
                 path.write_text(text)
                 self.assert_refused(run("model", f"file:{path}"), *words)
         self.assert_refused(run("model", f"file:{self.folder / 'none.txt'}"), "none.txt")
+
+    def test_the_network_that_fits_is_named(self):
+        source, data = self.folder / "of-any-size", self.folder / "of-any-size.h5"
+        self.cifar(source)
+        run("data", "import-cifar", "--from", source, "--valid", 20, "--name", "tiny", "--out", data).check_returncode()
+        with_model = lambda name: run("train", "--data", data, "--model", name, "--learning-rate", "0.1")
+        for name, fitting in (("zoo:resnet:side=8", "zoo:resnet"), ("zoo:allconv:side=8,channels=1", "zoo:allconv"),
+                              ("zoo:resnet:depth=8,classes=3", "zoo:resnet:depth=8"), ("zoo:resnet:side=8,classes=3", "zoo:resnet")):
+            with self.subTest(model=name):
+                self.assert_refused(with_model(name), f"; write {fitting}\n")
+        for name in ("zoo:lenet5", "zoo:resnet50"):
+            with self.subTest(model=name):
+                self.assert_refused(with_model(name), "; zoo:allconv and zoo:resnet take images of any size\n")
+        for name in re.findall(r"zoo:NAME: ([\w, ]+)", run("train", "--help").stdout)[0].split(", "):
+            with self.subTest(model=name):
+                self.assert_refused(with_model(name), f"'{name}' is a network of the zoo: write zoo:{name}\n")
+        self.assert_refused(with_model("ResNet-50"), "write zoo:resnet50")
 
     def test_networks_that_do_not_fit_are_refused(self):
         task = self.task()

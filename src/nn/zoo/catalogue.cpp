@@ -1,4 +1,6 @@
 #include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/names.hpp"
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn {
@@ -30,6 +32,30 @@ core::Settings parse(const zoo::ZooEntry& entry, std::string_view name, std::str
 }  // namespace
 
 core::CatalogueInfo zoo_catalogue() { return core::info_of("zoo model", "zoo models", zoo_networks()); }
+
+std::string zoo_name_in(std::string_view text) {
+  const std::string folded = core::folded_name(text.substr(0, text.find(':')));
+  for (const zoo::ZooEntry& entry : zoo_networks())
+    if (core::folded_name(entry.info.name) == folded) return entry.info.name;
+  return "";
+}
+
+std::string zoo_model_with(std::string_view name, const std::map<std::string, std::size_t>& values) {
+  const zoo::ZooEntry& entry = core::find_entry("zoo model", name, zoo_networks());
+  core::Settings settings;
+  if (name != entry.info.name) settings = parse(entry, name, name.substr(entry.info.name.size() + 1));
+  std::string text = entry.info.name;
+  bool has_one = false;
+  for (const core::OptionInfo& option : entry.options) {
+    const auto wanted = values.find(option.name);
+    const auto given = settings.find(option.name);
+    has_one = has_one || wanted != values.end();
+    if (wanted == values.end() && given == settings.end()) continue;
+    const std::string value = wanted != values.end() ? core::format("{}", wanted->second) : given->second.text();
+    if (value != option.by_default) text += core::format("{}{}={}", text == entry.info.name ? ":" : ",", option.name, value);
+  }
+  return has_one ? text : "";
+}
 
 Graph make_zoo_model(std::string_view name) {
   const zoo::ZooEntry& entry = core::find_entry("zoo model", name, zoo_networks());

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "core/options.hpp"
@@ -13,6 +16,13 @@ core::CatalogueInfo zoo_catalogue();
 
 /// name: that of an entry, perhaps with values, as in "resnet:depth=20,classes=100". Throws ConfigError.
 Graph make_zoo_model(std::string_view name);
+
+/// The network of the zoo that a text without "zoo:" names, such as "ResNet-50"; empty if it names none.
+std::string zoo_name_in(std::string_view text);
+
+/// "resnet:depth=56" and side=16, pages=2 give "resnet:depth=56,side=16": the values of options that the network has. Empty
+/// if it has none of them.
+std::string zoo_model_with(std::string_view name, const std::map<std::string, std::size_t>& values);
 
 namespace zoo {
 

@@ -9,6 +9,7 @@
 #include "nn/graph_copy.hpp"
 #include "nn/node_text.hpp"
 #include "nn/tensor_parallel.hpp"
+#include "nn/zoo/zoo.hpp"
 #include "speech/tokens.hpp"
 #include "train/input/variance_check.hpp"
 #include "train/pretraining_checks.hpp"
@@ -59,6 +60,21 @@ Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& 
   return {tokens + 1, core::format("{} tokens, which need {} outputs including the blank", tokens, tokens + 1)};
 }
 
+/// "; write zoo:resnet:side=16,classes=3", or which networks take images of any size; empty for other models than those of
+/// the zoo.
+std::string fitting_zoo_model(const std::string& model, const data::DatasetInfo& info) {
+  constexpr std::string_view zoo = "zoo:";
+  if (!model.starts_with(zoo) || !info.image || info.classes == 0 || info.image->height != info.image->width) return "";
+  const std::string fitting =
+      nn::zoo_model_with(model.substr(zoo.size()),
+                         {{"side", info.image->height}, {"channels", info.image->channels}, {"classes", info.classes}});
+  if (!fitting.empty()) return core::format("; write {}{}", zoo, fitting);
+  std::vector<std::string> families;
+  for (const core::EntryInfo& entry : nn::zoo_catalogue().entries)
+    if (entry.parameter.find("side=") != std::string::npos) families.push_back(core::format("{}{}", zoo, entry.name));
+  return core::format("; {} take images of any size", core::join(families, " and "));
+}
+
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (source.info.targets > 0 && nn::parse_loss(options.loss) != nn::Loss::squared_error)
     throw core::ConfigError(core::format(
@@ -70,15 +86,15 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
   const std::vector<std::size_t>& extents = source.network->values().front().type.shape.extents;
   if (const auto& image = source.info.image;
       image && extents.size() == 3 && data::ImageShape{extents[0], extents[1], extents[2]} != *image)
-    throw core::ConfigError(core::format("model '{}' takes images of {}, but those of '{}' are {}",
+    throw core::ConfigError(core::format("model '{}' takes images of {}, but those of '{}' are {}{}",
                                          nn::short_name(options.model), core::join(extents, "x"), source.info.path,
-                                         image->text()));
+                                         image->text(), fitting_zoo_model(options.model, source.info)));
   const std::size_t inputs = source.network->inputs(), outputs = source.network->outputs();
   const Outputs wanted = wanted_outputs(options, source.info);
   if (inputs != source.info.dim || outputs != wanted.count)
-    throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}",
+    throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}{}",
                                          nn::short_name(options.model), inputs, outputs, source.info.path, source.info.dim,
-                                         wanted.what));
+                                         wanted.what, fitting_zoo_model(options.model, source.info)));
 }
 
 /// In two passes over the targets, row by row.
