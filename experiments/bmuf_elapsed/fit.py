@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the four fitted constants of this experiment, from the rows of one and of eight GPUs in published.csv and nothing else.
 
-They are used in config.toml and platform.toml. Usage: python3 experiments/bmuf_elapsed/fit.py [PROGRAM]
+They are used in config.toml and platform.toml.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-from config import ROOT  # noqa: E402
-from fitting import bisect, simulate  # noqa: E402
+from fitting import bisect, given_program, simulate  # noqa: E402
 from loading import load  # noqa: E402
 from published import read_rows  # noqa: E402
 
@@ -28,7 +27,7 @@ def stretch(sigma: float) -> float:
 
 
 def main() -> None:
-    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    program = given_program(__doc__)
     optimise, aggregate, validate = (read_rows(HERE / "published.csv", "run", f"{phase}_min")
                                      for phase in ("optimise", "aggregate", "validate"))
     options = {key: value for key, value in load("bmuf_elapsed", "full").run("nbm-8").options.items() if key != "platform"}

@@ -2,7 +2,7 @@
 """Prints the two fitted constants of this experiment, each from a row of four GPUs in published.csv: the spread of computing
 times from the row of block momentum, and with it the minibatch of 1-bit SGD from the other.
 
-They are used in platform.toml and config.toml. Usage: python3 experiments/cntk_speedup/fit.py [PROGRAM]
+They are used in platform.toml and config.toml.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-from config import ROOT, Options  # noqa: E402
-from fitting import bisect, simulate  # noqa: E402
+from config import Options  # noqa: E402
+from fitting import bisect, given_program, simulate  # noqa: E402
 from loading import load  # noqa: E402
 from published import read_rows  # noqa: E402
 
 
 def main() -> None:
-    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    program = given_program(__doc__)
     experiment = load("cntk_speedup", "full")
     one, four = ({key: value for key, value in experiment.run(name).options.items() if key != "platform"}
                  for name in ("sgd", "bmuf-4"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the one fitted constant, the rate of a core: a single worker takes as long as T. Ma's, as his tables imply.
 
-It is used in cluster.toml. Usage: python3 experiments/dbn_mnist/fit.py [PROGRAM]; needs data/mnist.h5.
+It is used in cluster.toml. It needs data/mnist.h5.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
 from config import ROOT  # noqa: E402
-from fitting import bisect, simulate  # noqa: E402
+from fitting import bisect, given_program, simulate  # noqa: E402
 from loading import load  # noqa: E402
 from published import read_rows  # noqa: E402
 
@@ -22,7 +22,7 @@ TIMING = {"device": "meta", "target-error": -1}
 
 
 def main() -> None:
-    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    program = given_program(__doc__)
     experiment = load("dbn_mnist", "full")
     options = experiment.run("one-0.3").options | {"data": "data/mnist.h5"}
     platform = ROOT / options.pop("platform")

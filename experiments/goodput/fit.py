@@ -2,7 +2,7 @@
 """Prints the constants of elastic.toml and restarted.toml that are fitted to published.csv, and the largest difference in points.
 
 elastic.toml is fitted to the rows of one group, restarted.toml to its five rows. Of a grid of constants the one is taken whose
-largest difference is smallest. Usage: python3 experiments/goodput/fit.py [PROGRAM]
+largest difference is smallest.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-from config import ROOT  # noqa: E402
-from fitting import simulate  # noqa: E402
+from fitting import given_program, simulate  # noqa: E402
 from published import read_rows  # noqa: E402
 
 NODES = (9375, 18750, 37500, 75000, 150000)
@@ -26,7 +25,7 @@ GRIDS = {
 
 
 def main() -> None:
-    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    program = given_program(__doc__)
     rows = read_rows(HERE / "published.csv", "run", "goodput")
     options = {"nodes": ",".join(map(str, NODES)), "failures": 40000}
     for (platform, run), grid in GRIDS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -11,6 +12,13 @@ from typing import Any, Callable
 
 from config import ROOT, Options
 from runner import arguments
+
+
+def given_program(description: str | None) -> str:
+    """The program that the command line of a fit.py names."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default=str(ROOT / "build" / "paragrad"), help="program to simulate with (default: build/paragrad)")
+    return parser.parse_args().program
 
 
 def simulate(program: str, options: Options, platform: Path, *, command: str = "simulate", **changes: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 
 One is a cost that does not depend on the minibatch's size (quantising: memory_efficiency), the other grows with it (waiting for
 the slowest: step_sigma). They are used in farm.toml and server.toml, with the kernel times of the paper's Table 1, which `kernels`
-prints. Usage: python3 experiments/one_bit_speedup/fit.py [PROGRAM]
+prints.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-from config import ROOT  # noqa: E402
-from fitting import bisect, simulate  # noqa: E402
+from fitting import bisect, given_program, simulate  # noqa: E402
 from loading import load  # noqa: E402
 from published import read_rows  # noqa: E402
 
@@ -36,7 +35,7 @@ def kernels() -> None:
 
 
 def main() -> None:
-    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    program = given_program(__doc__)
     experiment = load("one_bit_speedup", "full")
     kfps = read_rows(HERE / "published.csv", "run", "kfps")
 

@@ -1,22 +1,26 @@
-"""Writes report/index.html: all experiments on one self-contained page. Usage: python3 experiments/page [FILE]"""
+"""Writes all experiments on one self-contained page."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "notebooks"))
 
-import paragrad_runs  # noqa: E402, F401  (brings the harness along)
-import readme  # noqa: E402
-from config import UserError  # noqa: E402
-from document import document  # noqa: E402
-from sections import page_of  # noqa: E402
-
 
 def main() -> int:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "report" / "index.html"
+    parser = argparse.ArgumentParser(prog="experiments/page", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=ROOT / "report" / "index.html",
+                        help="file to write (default: report/index.html)")
+    out = parser.parse_args().file
+
+    import paragrad_runs  # noqa: F401  (brings the harness along)
+    import readme
+    from config import UserError
+    from document import document  # which needs matplotlib
+    from sections import page_of
     try:
         text = document([page_of(name) for name in readme.all_experiments()])
     except UserError as error:

@@ -2,7 +2,7 @@
 """Prints the fitted constant of each of the two models for published.csv's row of 8 machines and the small net: the computing
 rate of a machine (wire.toml), or the cost of a message to its sender (messages.toml).
 
-They are used in those files. Usage: python3 experiments/tensor_parallel/fit.py [PROGRAM]
+They are used in those files.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
 from config import ROOT  # noqa: E402
-from fitting import bisect, simulate  # noqa: E402
+from fitting import bisect, given_program, simulate  # noqa: E402
 from loading import load  # noqa: E402
 from published import read_rows  # noqa: E402
 
 
 def main() -> None:
-    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    program = given_program(__doc__)
     experiment = load("tensor_parallel", "full")
     published = read_rows(HERE / "published.csv", "run", "speed_up")
 

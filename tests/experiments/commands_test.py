@@ -24,6 +24,19 @@ from slurm import text_of  # noqa: E402
 from worlds import mpi_jobs  # noqa: E402
 
 
+class Help(unittest.TestCase):
+    def test_every_script_of_the_experiments_explains_itself_and_writes_nothing(self):
+        scripts = [ROOT / "experiments/page", ROOT / "experiments/harness", *sorted((ROOT / "experiments").glob("*/fit.py"))]
+        self.assertGreater(len(scripts), 7)
+        with tempfile.TemporaryDirectory() as folder:
+            for script in scripts:
+                done = subprocess.run([sys.executable, script, "--help"], cwd=folder, capture_output=True, text=True)
+                with self.subTest(script=script):
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertTrue(done.stdout.startswith("usage: "), done.stdout)
+                    self.assertEqual(list(Path(folder).iterdir()), [])
+
+
 class Jobs(unittest.TestCase):
     @patch("runner.program_identity", return_value="")  # which takes half of the time
     def test_of_every_experiment_each_option_of_a_job_is_one_of_train_and_given_once(self, _):
