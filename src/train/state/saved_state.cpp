@@ -1,5 +1,7 @@
 #include "train/state/saved_state.hpp"
 
+#include <set>
+
 #include "core/checksum.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -44,6 +46,7 @@ SavedState::SavedState(const core::StateView& state, backend::Device& device) {
 }
 
 void SavedState::restore(const core::StateView& state, backend::Device& device) const {
+  expect_all_of(state);
   if (device.computes())
     for (const auto& array : state.arrays) {
       if (array.values.empty()) continue;
@@ -54,6 +57,15 @@ void SavedState::restore(const core::StateView& state, backend::Device& device) 
       device.transfer(std::span<const float>(saved->second), array.values);
     }
   for (const auto& number : state.numbers) number.set(this->number(number.name));
+}
+
+// What nobody takes would be forgotten.
+void SavedState::expect_all_of(const core::StateView& state) const {
+  std::set<std::string> wanted;
+  for (const auto& array : state.arrays) wanted.insert(array.name);
+  for (const auto& [name, _] : arrays_)
+    if (!wanted.contains(name))
+      throw core::ConfigError(core::format("the saved state has an array '{}', which this run does not have", name));
 }
 
 double SavedState::number(const std::string& name) const {

@@ -30,7 +30,7 @@ class SavedState {
   /// On a device that does not compute, arrays have no content and only numbers are copied.
   SavedState(const core::StateView& state, backend::Device& device);
 
-  /// Restores everything. Throws ConfigError that names what is missing or has a different length.
+  /// Restores everything. Throws ConfigError that names what is missing, left over or has a different length.
   void restore(const core::StateView& state, backend::Device& device) const;
 
   bool has(const std::string& name) const { return arrays_.contains(name); }
@@ -54,6 +54,7 @@ class SavedState {
 
  private:
   std::string checksum(const StateOwner& owner) const;
+  void expect_all_of(const core::StateView& state) const;
 
   std::map<std::string, std::vector<float>> arrays_;
   std::map<std::string, double> numbers_;
