@@ -91,9 +91,12 @@ def unit_for(kind: str, largest: float) -> tuple[str, float]:
 class Plain(Formatter):
     """Numbers with as many decimals as the axis needs, the same for all of its ticks."""
 
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        decimals = next((digits for digits in range(8) if all(abs(round(tick, digits) - tick) < 1e-9 for tick in values)), 8)
+        return [f"{value:,.{decimals}f}" for value in values]
+
     def __call__(self, value: float, pos: int | None = None) -> str:
-        decimals = next((digits for digits in range(8) if all(abs(round(tick, digits) - tick) < 1e-9 for tick in self.locs)), 8)
-        return f"{value:,.{decimals}f}"
+        return self.format_ticks([value])[0]
 
 
 def prefixed(value: float, unit: str) -> str:

@@ -35,7 +35,7 @@ def distinguishing_options(run: Run) -> dict[str, Any]:
     options = {name: value for name, value in run.config.items() if name not in WITHOUT_EFFECT | {"seed"}}
     options |= {"workers": about["workers"], "world": about["world"]}  # which need not be options
     if "init" in options:
-        options["init"] = re.sub(rf"(?<!\d){about['seed']}(?!\d)", "{seed}", options["init"])
+        options["init"] = re.sub(rf"(?<!\d){about['seed']}(?!\d)", "{seed}", str(options["init"]))
     if "python-class" in options:
         options["strategy"] = options.pop("python-class")
     return options
@@ -45,7 +45,7 @@ def by_seed(runs: Sequence[Run]) -> list[Seeds]:
     """In the order in which the runs are given. A run whose options and seed another one has is not put together with others."""
     found: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(json.dumps(distinguishing_options(run), sort_keys=True), []).append(run)
+        found.setdefault(json.dumps(distinguishing_options(run), sort_keys=True, default=str), []).append(run)
     groups = []
     for alike in found.values():
         distinct = len({run.about["seed"] for run in alike}) == len(alike)

@@ -161,7 +161,10 @@ def curve_of(group: Seeds, label: str, x: Column, y: Column) -> Curve:
 
 def points_of(run: Run, x: str, y: str) -> Points:
     """Two columns of Run.progress, where it has both."""
-    return [(record[x], record[y]) for record in run.progress if record.get(x) is not None and record.get(y) is not None]
+    points = [(record[x], record[y]) for record in run.progress if record.get(x) is not None and record.get(y) is not None]
+    if not all(isinstance(value, int | float) for point in points for value in point):
+        raise Error(f"'{run.folder}' is damaged: its {x} or {y} is not always a number")
+    return points
 
 
 def mean_of(seeds: Sequence[Points]) -> Points:

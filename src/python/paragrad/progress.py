@@ -40,7 +40,7 @@ def follow(folder: Path, before: int, ended: threading.Event) -> None:
         if (now := changed(folder)) == before:
             continue
         before = now
-        with contextlib.suppress(Error, OSError, IndexError):  # a file that is being written
+        with contextlib.suppress(Error, OSError, LookupError, TypeError, ValueError):  # a file that is being written
             latest = [record for record in records_of(folder) if "epoch" in record][-1]  # the last one of all is the result
             line = line_of(latest, read(folder / "config.toml", tomllib.loads).get("epochs"))
             replace(shown, line)

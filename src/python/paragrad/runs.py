@@ -15,7 +15,7 @@ import platform
 import re
 import statistics
 import tomllib
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     import numpy
     import pandas
 
+TEMPORARY = "paragrad-"  # how the names of temporary folders begin
+
 Rows = list[dict[str, Any]]
 Parsed = TypeVar("Parsed")
 
 AFTER = ("decode", "sharpness")  # commands of the program that may follow a run, with its model; then <command>.json is in its folder
+ABOUT = {"world": str, "workers": int, "strategy": str, "seed": int}  # of every training
 MACHINE = "machine"  # among a run's values: what its rounding depends on
 
 
@@ -43,6 +46,17 @@ def needed(what: str, missing: ModuleNotFoundError) -> Exception:
     return Error(f"{what} needs the package {package}, which this Python does not have: pip install {package}")
 
 
+def of_its_files(function: Callable[[Any], Parsed]) -> Callable[[Any], Parsed]:
+    """Of a Run, where files that are not what a run writes are an Error, whatever they contain."""
+    @wraps(function)
+    def checked(run: Any) -> Parsed:
+        try:
+            return function(run)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise Error(f"'{run.folder}' is damaged: its files do not contain what a run records ({type(error).__name__}: {error})") from error
+    return checked
+
+
 class Run:
     """The folder of one run, finished or not. `made_by`: the command that makes it, for the message if there is none."""
 
@@ -52,7 +66,12 @@ class Run:
     def __init__(self, folder: Path | str, made_by: str = "") -> None:
         self.folder = Path(folder)
         if not (self.folder / "manifest.json").exists():
-            raise Error(f"'{folder}' is not a run folder: it has no manifest.json{made_by and f'; {made_by} makes it'}")
+            raise Error(f"'{folder}' is not a run folder: it has no manifest.json{made_by and f'; {made_by} makes it'}{fate_of(self.folder)}")
+
+    def __reduce__(self) -> tuple:
+        """A copy of a temporary run, perhaps in another process, has its own temporary folder."""
+        files = {str(path.relative_to(self.folder)): path.read_bytes() for path in self.folder.rglob("*") if path.is_file()} if self.is_temporary else None
+        return unpickled, (self.folder, self.folder.absolute(), self.report, files)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -75,11 +94,9 @@ class Run:
     @property
     def about(self) -> dict[str, Any]:
         """World, workers, strategy, seed and what else the options leave to defaults and the data."""
-        try:
-            if {"world", "workers", "strategy", "seed"} <= self.manifest["run"].keys():
-                return self.manifest["run"]
-        except (AttributeError, KeyError, TypeError):
-            pass
+        about = self.manifest.get("run")
+        if isinstance(about, dict) and all(type(about.get(name)) is kind for name, kind in ABOUT.items()):
+            return about
         raise Error(f"'{self.folder}' is not the folder of a training, by its manifest.json")
 
     @property
@@ -92,6 +109,7 @@ class Run:
         return "simulated" if self.about["world"] == "simulation" else "wall"
 
     @cached_property
+    @of_its_files
     def result(self) -> dict[str, Any]:
         """The metrics of experiments/harness/README.md that need no other run."""
         if not self.finished:
@@ -104,11 +122,13 @@ class Run:
         return records_of(self.folder)
 
     @property
+    @of_its_files
     def pretraining(self) -> Rows:
         """A record per layer and epoch."""
         return [record for record in self.metrics if record.get("phase") == "pretrain"]
 
     @cached_property
+    @of_its_files
     def progress(self) -> Rows:
         """The records of the network's training; `epochs`: passes over the training set so far; `total_sent_bytes`: per worker so
         far (NaN if unknown)."""
@@ -119,6 +139,7 @@ class Run:
                 for record, total in zip(records, sent)]
 
     @property
+    @of_its_files
     def history(self) -> pandas.DataFrame:
         """`progress` as a table of pandas."""
         try:
@@ -134,17 +155,20 @@ class Run:
         return read_checkpoint(str(self.folder / "checkpoint.h5"))["parameters"]
 
     @property
+    @of_its_files
     def weights_sha256(self) -> str:
         """The SHA-256 of the weights, which the run has printed."""
         self.about  # raises Error if it is not the folder of a training
         return self.result["parameters_sha256"]
 
     @property
+    @of_its_files
     def curve(self) -> Rows:
         """The records of `progress` that have a validation error."""
         return [record for record in self.progress if record.get("valid_error") is not None]
 
     @cached_property
+    @of_its_files
     def staleness(self) -> Rows:
         """The histogram of an asynchronous run: `updates` between fetch and push (or a range of them), `share` of the gradients."""
         counted = [(key.removeprefix("staleness_"), value)
@@ -152,13 +176,40 @@ class Run:
         total = sum(count for _, count in counted) or 1
         return [{"updates": updates, "share": count / total} for updates, count in counted]
 
+    @property
+    @of_its_files
+    def features(self) -> str:
+        """The type of the data's features as they are stored; "" if it was not recorded."""
+        return self.manifest.get("data", {}).get("features", "")
+
     @cached_property
+    @of_its_files
     def timeline(self) -> Timeline:
         """The timeline of a run with the option `timeline`."""
         path = self.folder / "timeline.json"
         if not path.exists():
             raise Error(f"'{self.folder}' has no timeline: run it with `timeline`")
         return Timeline(read(path, json_object))
+
+
+def unpickled(folder: Path, absolute: Path, report: str, files: dict[str, bytes] | None) -> Run:
+    """absolute: the folder, as the working directory may be another one now. files: of a temporary run."""
+    kept = None
+    if files is not None:
+        from .temporary import TemporaryFolder  # which needs the compiled module
+        kept = TemporaryFolder()
+        folder = absolute = kept.path / "run"
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+    run = Run(folder if folder.absolute() == absolute else absolute)
+    run.report, run._kept = report, kept
+    return run
+
+
+def fate_of(folder: Path) -> str:
+    """Why a temporary run is missing, for the end of a message."""
+    return "; it was temporary, and deleted with the object that the training returned: give `out`" if folder.parent.name.startswith(TEMPORARY) else ""
 
 
 def runs_in(folder: Path | str) -> list[Run]:
@@ -196,8 +247,8 @@ def read(path: Path, parse: Callable[[str], Parsed]) -> Parsed:
     try:
         return parse(path.read_text())
     except OSError as error:
-        raise Error(f"cannot read '{path}': {error.strerror}") from error
-    except ValueError as error:
+        raise Error(f"cannot read '{path}': {error.strerror}{'' if path.parent.exists() else fate_of(path.parent)}") from error
+    except (ValueError, RecursionError) as error:
         raise Error(f"'{path}' is damaged: {error}") from error
 
 
