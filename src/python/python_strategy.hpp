@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -52,7 +53,7 @@ class PythonStrategy : public Base {
   explicit PythonStrategy(const PythonOptions& options)
       : Base(std::is_same_v<Base, Strategy> ? Share::block : Share::minibatch),
         name_(options.python_class),
-        worker_(std::make_shared<python::WorkerView>(options.collective, thread_)),
+        worker_(std::make_shared<python::WorkerView>(options.python_class, options.collective, thread_)),
         replica_(std::make_shared<python::ReplicaView>(worker_)) {
     enter("__init__", [&] {
       objects_.views = nanobind::make_tuple(worker_, replica_);
@@ -60,8 +61,8 @@ class PythonStrategy : public Base {
     });
   }
   ~PythonStrategy() override {
-    worker_->set_worker(nullptr);
-    replica_->set_replica(nullptr);
+    worker_->end_run();
+    replica_->end_run();
   }
 
   void start(comm::Worker& worker, Replica& replica) override {
@@ -73,7 +74,7 @@ class PythonStrategy : public Base {
     call("begin_epoch", worker, replica, epoch);
   }
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override {
-    call("synchronise", worker, replica, samples);
+    call("synchronise", worker, replica, samples);  // which also ends the steps of the block
   }
   void show_model(comm::Worker& worker, Replica& replica) override { call("show_model", worker, replica); }
   void resume_work(comm::Worker& worker, Replica& replica) override { call("resume_work", worker, replica); }
@@ -91,12 +92,13 @@ class PythonStrategy : public Base {
           core::format("strategies in Python need arrays in host memory, which device '{}' does not "
                        "have: give `device` cpu",
                        worker.device().name()));
-    worker_->set_worker(&worker);
+    worker_->begin(worker, function);
     replica_->set_replica(&replica);
     enter(function, [&] {
       const nanobind::object& strategy = objects_.strategy;
       if (nanobind::hasattr(strategy, function)) strategy.attr(function)(objects_.views[0], objects_.views[1], arguments...);
     });
+    if (function != std::string_view("step")) worker_->end();
   }
 
  private:

@@ -13,6 +13,7 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/worker.hpp"
+#include "core/arena.hpp"
 #include "core/layout.hpp"
 #include "core/options.hpp"
 #include "core/range.hpp"
@@ -28,8 +29,9 @@ struct Replica {
   std::span<const core::Matrix> layout;  ///< of the parameters
   std::span<const core::Range> stages;   ///< in which the backward pass completes an exchanged gradient
   optim::LocalOptimiser& optimiser;
-  optim::Step step;          ///< of the current minibatch
-  double learning_rate = 0;  ///< the schedule's at the beginning of the block, in its own unit: the same on all workers
+  optim::Step step;               ///< of the current minibatch
+  double learning_rate = 0;       ///< the schedule's at the beginning of the block, in its own unit: the same on all workers
+  core::Arena* memory = nullptr;  ///< of the parameters; the strategy may take it in its destructor
 };
 
 /// The size of a training, and who takes part in it.

@@ -28,7 +28,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
       learner_(make_learner(worker.device(), largest_minibatch, exchanges())),
       stages_(
           learner_->stages(exchange_ != nullptr ? exchange_->stage_elements() : std::numeric_limits<std::size_t>::max())),
-      replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}},
+      replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}, 0, &learner_->memory()},
       losses_(worker.device()) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;

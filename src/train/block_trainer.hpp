@@ -39,6 +39,7 @@ class BlockTrainer {
   /// largest_minibatch: per worker, over all epochs. times: accumulates the seconds.
   BlockTrainer(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
                const MakeLearner& make_learner, std::size_t largest_minibatch, TimeBreakdown& times);
+  ~BlockTrainer() { strategy_.reset(); }  // it may take the replica's memory, which somebody still uses
 
   Learner& learner() { return *learner_; }
   LearnerCost* cost() { return cost_.get(); }

@@ -49,6 +49,7 @@ class Learner {
 
   std::span<const core::Matrix> layout() const { return layout_; }
   std::span<float> parameters() { return parameters_.span(); }
+  core::Arena& memory() { return parameters_; }  ///< of the parameters
   optim::LocalOptimiser& optimiser() { return *optimiser_; }
 
   // The host's only access to the parameters; has no effect on a device that does not compute.
