@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "app/config_file.hpp"
+#include "app/strategy_source.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
@@ -61,6 +62,22 @@ metrics::Hyperparameters hyperparameters(const std::string& config) {
   return result;
 }
 
+/// Null if there is none or it is damaged.
+core::Json manifest_in(const std::string& run_folder) {
+  const std::string path = run_folder + "/manifest.json";
+  if (!fs::exists(path)) return nullptr;
+  const core::Json manifest = core::parse_json_or_discard(core::read_text(path));
+  return manifest.is_object() ? manifest : core::Json(nullptr);
+}
+
+/// A hash alone does not tell what has changed.
+[[noreturn]] void refuse_other_source(const std::string& folder) {
+  const std::string changed = changed_parts(manifest_in(folder));
+  throw core::ConfigError(
+      core::format("cannot resume: the strategy of the run in '{}' was other code{}; restore it, or give another --out",
+                   folder, changed.empty() ? "" : ", it differs in " + changed));
+}
+
 void check_same_options(const std::string& folder, const std::string& config, bool rescales = false) {
   if (!fs::exists(folder + "/config.toml"))
     throw core::ConfigError(
@@ -75,11 +92,13 @@ void check_same_options(const std::string& folder, const std::string& config, bo
   };
   for (const auto& options : {before, now})
     for (const auto& [key, _] : options)
-      if (value(before, key) != value(now, key) && !(rescales && free_to_rescale.contains(key)))
+      if (value(before, key) != value(now, key) && !(rescales && free_to_rescale.contains(key))) {
+        if (key == "python-source-sha256") refuse_other_source(folder);
         throw core::ConfigError(core::format(
             "cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options{}, "
             "or another --out",
             folder, value(before, key), key, value(now, key), key == "workers" ? " or --rescale" : ""));
+      }
 }
 
 std::string state_folder(const TrainingArguments& arguments) {
@@ -112,14 +131,6 @@ void find_state(OpenedRun& opened, const TrainingArguments& arguments, const std
     check_same_options(arguments.out, config, arguments.rescale && differ);
   opened.resume_phase = train::saved_phase(state, arguments.options, run, differ);
   if (!opened.resume_phase) require_state(arguments);
-}
-
-/// Null if there is none or it is damaged.
-core::Json manifest_in(const std::string& run_folder) {
-  const std::string path = run_folder + "/manifest.json";
-  if (!fs::exists(path)) return nullptr;
-  const core::Json manifest = core::parse_json_or_discard(core::read_text(path));
-  return manifest.is_object() ? manifest : core::Json(nullptr);
 }
 
 /// A rescaling that is tried again, because its run was killed before the next state, is noted once.

@@ -1,9 +1,11 @@
 #include "app/training_report.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "app/environment.hpp"
 #include "app/server_arguments.hpp"
+#include "app/strategy_source.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
@@ -95,6 +97,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
     record["run"]["loss_without_learning"] = number(loss_without_learning(arguments.options.loss, source));
   if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
   if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
+  if (core::Json source = strategy_source(); !source.is_null()) record["strategy_source"] = std::move(source);
   return record;
 }
 

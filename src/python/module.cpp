@@ -10,12 +10,14 @@
 #include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "app/run_labels.hpp"
+#include "app/strategy_source.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/names.hpp"
 #include "data/numpy_import.hpp"
 #include "python/checkpoints.hpp"
 #include "python/nanobind.hpp"
+#include "python/python_strategy.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
 
@@ -70,8 +72,11 @@ class Interruptible {
   struct sigaction before_ {};
 };
 
-/// Runs a command of the program in this process. Returns its exit code and what it printed.
-std::pair<int, std::string> run(std::vector<std::string> words) {
+/// Runs a command of the program in this process. Returns its exit code and what it printed. strategy: a
+/// paragrad.strategy.Given, or None.
+std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy) {
+  const strategies::GivenStrategy given(strategy);
+  app::set_strategy_source(strategy.is_none() ? "" : nb::cast<std::string>(strategy.attr("record")));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   try {
@@ -108,7 +113,7 @@ void raise(const std::exception_ptr& thrown, void*) {
 
 NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
-  module.def("run", &run, nb::arg("arguments"));
+  module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none());
   module.def("set_program", &app::set_own_program, nb::arg("path"));
   module.def("default_config", &app::default_config);
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));

@@ -7,7 +7,7 @@ class PythonExchange : public PythonStrategy<ExchangingStrategy> {
  public:
   using PythonStrategy::PythonStrategy;
 
-  bool exchanges(int workers) const override { return workers > 1; }
+  bool exchanges(int) const override { return true; }  // a worker on its own makes the same calls
   void step(comm::Worker& worker, Replica& replica) override { call("step", worker, replica); }
 };
 

@@ -4,18 +4,24 @@ namespace paragrad::strategies {
 
 namespace nb = nanobind;
 
-nb::object make_python_object(const PythonOptions& options) {
-  const auto colon = options.python_class.find(':');
-  if (colon == std::string::npos)
+namespace {
+
+nb::handle given_strategy;  // options are texts, which cannot carry it
+
+}  // namespace
+
+GivenStrategy::GivenStrategy(nb::handle given) { given_strategy = given; }
+GivenStrategy::~GivenStrategy() { given_strategy = {}; }
+
+void require_given(const PythonOptions& options) {
+  if (!given_strategy.is_valid() || given_strategy.is_none())
     throw core::ConfigError(
-        core::format("the strategy's class '{}' must be MODULE:CLASS: give `python-class`", options.python_class));
-  nb::object type = nb::module_::import_(options.python_class.substr(0, colon).c_str());
-  type = type.attr(options.python_class.substr(colon + 1).c_str());
-  const nb::object arguments = nb::module_::import_("json").attr("loads")(options.arguments);
-  if (!nb::isinstance<nb::dict>(arguments))
-    throw core::ConfigError(core::format("`python-arguments` must be a JSON object, not '{}'", options.arguments));
-  return type(**nb::cast<nb::dict>(arguments));
+        core::format("the strategy '{}' is a class in Python, which options and files cannot name: give the class itself, "
+                     "as in paragrad.train(strategy=CLASS)",
+                     options.python_class));
 }
+
+nb::object make_python_object() { return given_strategy(); }
 
 void add_arrays(core::StateView& state, const nb::object& returned) {
   if (!nb::isinstance<nb::dict>(returned))

@@ -22,17 +22,31 @@ namespace paragrad::strategies {
 struct PythonOptions : comm::CollectiveOptions {
   std::string python_class;
   std::string arguments = "{}";
+  std::string source_sha256;
 
   void describe(core::OptionList& list) {
     CollectiveOptions::describe(list);
     list.group("Python");
     list.text("python-class", python_class, "class of the strategy, MODULE:CLASS");
     list.text("python-arguments", arguments, "keyword arguments of the class, as a JSON object");
+    list.text("python-source-sha256", source_sha256, "hash of the code and the constants of the class");
   }
 };
 
-/// Imports the class and calls it. Throws ConfigError, nanobind::python_error.
-nanobind::object make_python_object(const PythonOptions& options);
+/// In its lifetime strategies in Python are the one of the call from Python, which no option and no file can name. given: a
+/// paragrad.strategy.Given, or None. One at a time; needs the interpreter's lock.
+class GivenStrategy {
+ public:
+  explicit GivenStrategy(nanobind::handle given);
+  ~GivenStrategy();
+  GivenStrategy(const GivenStrategy&) = delete;
+};
+
+/// Throws ConfigError if no strategy was given. Needs the interpreter's lock, too.
+void require_given(const PythonOptions& options);
+
+/// A worker's own object. Throws nanobind::python_error.
+nanobind::object make_python_object();
 
 /// Adds the arrays in `returned`, the result of a strategy's state(). Keep `returned` alive as long as `state` is used.
 /// Throws ConfigError unless it is a dict of float32 arrays.
@@ -55,10 +69,7 @@ class PythonStrategy : public Base {
         name_(options.python_class),
         worker_(std::make_shared<python::WorkerView>(options.python_class, options.collective, thread_)),
         replica_(std::make_shared<python::ReplicaView>(worker_)) {
-    enter("__init__", [&] {
-      objects_.views = nanobind::make_tuple(worker_, replica_);
-      objects_.strategy = make_python_object(options);
-    });
+    enter("__init__", [&] { require_given(options); });
   }
   ~PythonStrategy() override {
     worker_->end_run();
@@ -92,6 +103,11 @@ class PythonStrategy : public Base {
           core::format("strategies in Python need arrays in host memory, which device '{}' does not "
                        "have: give `device` cpu",
                        worker.device().name()));
+    if (!std::exchange(has_object_, true))
+      enter("__init__", [&] {  // not in the constructor, as some strategies are made for a check of their options only
+        objects_.views = nanobind::make_tuple(worker_, replica_);
+        objects_.strategy = make_python_object();
+      });
     worker_->begin(worker, function);
     replica_->set_replica(&replica);
     enter(function, [&] {
@@ -156,6 +172,7 @@ class PythonStrategy : public Base {
     }
   };
   Objects objects_{thread_};
+  bool has_object_ = false;
 };
 
 }  // namespace paragrad::strategies

@@ -1,5 +1,6 @@
 """Strategies in Python that do what some of Paragrad's own do."""
 
+import os
 import time
 from dataclasses import dataclass
 
@@ -7,10 +8,20 @@ import numpy as np
 import paragrad as pg
 
 
+MADE: list[str] = []  # calls
+
+
+def fails_at() -> int:
+    """The block or minibatch, counted from 1, in which a strategy fails; 0: none. Not a variable, as a resumed run must have the same ones."""
+    return int(os.environ.get("PARAGRAD_TEST_FAILS_AT", "0"))
+
+
 class Averaging(pg.Strategy):
     """model_averaging."""
 
     def synchronise(self, worker, replica, samples):
+        if worker.size == 1:
+            return
         weight = samples * worker.size / worker.sum(samples)
         if weight != 1:
             replica.parameters *= np.float32(weight)
@@ -49,9 +60,7 @@ class Gossip(pg.Strategy):
 
 
 class Momentum(pg.Strategy):
-    """Classical block momentum (bmuf with bmuf_kind cbm). Fails in block `fails_at`, counted from 1."""
-
-    fails_at = 0
+    """Classical block momentum (bmuf with bmuf_kind cbm). Fails in a block."""
 
     def start(self, worker, replica):
         self.base = replica.parameters.copy()
@@ -60,7 +69,7 @@ class Momentum(pg.Strategy):
 
     def synchronise(self, worker, replica, samples):
         self.blocks += 1
-        if self.blocks == Momentum.fails_at:
+        if self.blocks == fails_at():
             raise RuntimeError("stopped for the test")
         worker.allreduce(replica.parameters)
         self.change *= np.float32(0.5)
@@ -80,9 +89,7 @@ class WithoutState(Momentum):
 
 
 class SlowGradients(Gradients):
-    """Adds a tenth of the gradients so far. Fails in minibatch `fails_at`."""
-
-    fails_at = 0
+    """Adds a tenth of the gradients so far. Fails in a minibatch."""
 
     def start(self, worker, replica):
         self.sum = np.zeros_like(replica.gradient)
@@ -90,7 +97,7 @@ class SlowGradients(Gradients):
 
     def step(self, worker, replica):
         self.minibatches += 1
-        if self.minibatches == SlowGradients.fails_at:
+        if self.minibatches == fails_at():
             raise RuntimeError("stopped for the test")
         self.sum *= np.float32(0.1)
         self.sum += replica.gradient
@@ -134,20 +141,28 @@ class Deaf(Divides):
             pass
 
 
-class Doubles(pg.Strategy):
-    """Sums an array of the wrong type, which would have to be copied."""
+class Does(pg.Strategy):
+    """What the test says."""
+
+    call = None
 
     def synchronise(self, worker, replica, samples):
-        worker.allreduce(np.zeros(3))
+        type(self).call(worker, replica.parameters)
 
 
 class Keeps(pg.Strategy):
     """Keeps what belongs to the run."""
 
     kept: list = []
+    arrays: list = []
+
+    def step(self, worker, replica):
+        replica.update()
+        Keeps.arrays.append(replica.gradient)
 
     def synchronise(self, worker, replica, samples):
         Keeps.kept = [worker, replica]
+        Keeps.arrays.append(replica.parameters)
 
 
 class Sleeps(Averaging):
@@ -176,6 +191,50 @@ class Commands(pg.Strategy):
 
     def synchronise(self, worker, replica, samples):
         pg.command("help")
+
+
+class BlockCalls(pg.Strategy):
+    """Records which of its functions worker 0 calls."""
+
+    def record(self, worker, name):
+        if worker.rank == 0:
+            MADE.append(name)
+
+    def start(self, worker, replica):
+        self.record(worker, "start")
+
+    def begin_epoch(self, worker, replica, epoch):
+        self.record(worker, "begin_epoch")
+
+    def synchronise(self, worker, replica, samples):
+        self.record(worker, "synchronise")
+
+    def show_model(self, worker, replica):
+        self.record(worker, "show_model")
+
+    def resume_work(self, worker, replica):
+        self.record(worker, "resume_work")
+
+
+class Calls(BlockCalls):
+    """Exchanges gradients, too."""
+
+    def step(self, worker, replica):
+        self.record(worker, "step")
+        worker.allreduce(replica.gradient)
+        replica.update()
+
+
+class Loops(pg.Strategy):
+    """Never comes to an end in the second block."""
+
+    blocks = 0
+
+    def synchronise(self, worker, replica, samples):
+        self.blocks += 1
+        worker.sum(1)
+        while worker.rank == 0 and self.blocks == 2:
+            pass
 
 
 class Waits(pg.Strategy):

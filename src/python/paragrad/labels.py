@@ -37,7 +37,7 @@ def distinguishing_options(run: Run) -> dict[str, Any]:
     if "init" in options:
         options["init"] = re.sub(rf"(?<!\d){about['seed']}(?!\d)", "{seed}", str(options["init"]))
     if "python-class" in options:
-        options["strategy"] = options.pop("python-class")
+        options["strategy"] = f"{options.pop('python-class')}#{options.pop('python-source-sha256', '')}"
     return options
 
 
@@ -103,7 +103,7 @@ def shown(name: str, value: Any) -> str:
     """As in config.toml; of a data file or a platform its name, of a strategy in Python that of its class."""
     text = json.dumps(value) if isinstance(value, bool) else str(value)
     if name == "strategy":
-        return text.rpartition(":")[2]
+        return text.rpartition(":")[2].partition("#")[0]
     if name in ("data", "platform") and text:
         return Path(text).stem
     return text if len(text) <= 40 else text[:40] + "…"  # as the text of a network

@@ -32,11 +32,12 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
     if isinstance(model, Run):
         check_type(model, x)
         if x[0].size != inputs:
-            context = model.config.get("context", "")
+            context = str(model.config.get("context", ""))
     if x.ndim < 2 or x[0].size * frames_in(context) != inputs:
         raise Error(f"'{path}' has {inputs} inputs, which arrays of the shape {x.shape} do not give: they must be samples x inputs")
     if context and lengths is None:
         raise Error(f"'{model.folder}' was trained with `context` {context}: give the lengths of the sequences")
+    x = x[..., None] if x.ndim == 3 else x  # the network's inputs are the same
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
         unused = np.zeros(len(x), int) if of_classes else np.zeros((len(x), outputs))
         data = dataset(out=Path(folder) / "x.h5", x_train=x, y_train=unused, lengths_train=lengths, classes=outputs if of_classes else 0)
@@ -47,7 +48,7 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
 def check_type(run: Run, x: np.ndarray) -> None:
     """Raises Error if x would be scaled and the training's features were not, or the other way round. Floating-point numbers may have
     been scaled already."""
-    features = run.manifest.get("data", {}).get("features", "")
+    features = run.features
     if features == "uint8" and x.dtype.kind in "iu" and x.dtype != np.uint8:
         raise Error(f"'{run.folder}' was trained on uint8, which is scaled to go from 0 to 1: x must be uint8, too, not {x.dtype}")
     if features == "float32" and x.dtype == np.uint8:
@@ -56,4 +57,7 @@ def check_type(run: Run, x: np.ndarray) -> None:
 
 def frames_in(context: str) -> int:
     """Of the text `5+5`, or "" for one frame."""
-    return 1 + sum(int(count) for count in context.split("+") if count)
+    counts = context.split("+") if context else []
+    if not all(count.isdecimal() for count in counts):
+        raise Error(f"the `context` of the run is {context!r}, not two numbers such as 5+5")
+    return 1 + sum(map(int, counts))

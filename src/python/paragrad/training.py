@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from .given import Given
 from .progress import is_interactive, progress_of
 from .runs import Error, Run
-from .strategy import Strategy, options_of
+from .strategy import Strategy
 
 _one_at_a_time = threading.Lock()
 
@@ -52,10 +53,14 @@ def command(*words: Any, **options: Any) -> str:
 
     command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`. Raises Error with the program's sentence.
     """
+    return _command([*map(str, words), *words_of(options)])
+
+
+def _command(words: list[str], given: Given | None = None) -> str:
     if _core.in_strategy():
         raise Error("a strategy cannot run commands or predict while it trains: do so before or after the training")
     with _one_at_a_time:
-        code, printed = _core.run([*map(str, words), *words_of(options)])
+        code, printed = _core.run(words, given)
     if code != 0:
         raise Error(f"paragrad {words[0]} ended with exit code {code}")
     return printed
@@ -71,15 +76,17 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     """leads: whether this process writes the run folder."""
     from .datasets import file_of  # which runs commands
     options["data"] = file_of(options.get("data"))
-    if strategy is not None:
-        options |= {"strategy": strategy} if isinstance(strategy, str) else options_of(strategy)
+    given = None if strategy is None or isinstance(strategy, str) else Given(strategy)
+    if given and (twice := given.options.keys() & {name.replace("_", "-") for name in options}):
+        raise Error(f"`{min(twice)}` follows from the strategy that is given: leave it out")
+    options |= {"strategy": strategy} if isinstance(strategy, str) else given.options if given else {}
     kept = None
     if out is None:
         kept = tempfile.TemporaryDirectory(prefix="paragrad-")
         out = Path(kept.name) / "run"
     progress = is_interactive() if progress is None else progress
     with progress_of(Path(out)) if progress and leads else contextlib.nullcontext():
-        printed = command(name, out=out, quiet=options.pop("quiet", True), **options)
+        printed = _command([name, *words_of({"out": out, "quiet": options.pop("quiet", True)} | options)], given)
     if not leads:
         return None
     run = Run(out)
@@ -87,7 +94,7 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     return run
 
 
-def simulate(*, workers: int, platform: str | Path, strategy: str | type[Strategy] | Strategy | None = None,
+def simulate(*, workers: int | None = None, platform: str | Path | None = None, strategy: str | type[Strategy] | Strategy | None = None,
              out: str | Path | None = None, progress: bool | None = None, **options: Any) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 

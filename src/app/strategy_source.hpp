@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "core/json_fwd.hpp"
+
+namespace paragrad::app {
+
+/// What a strategy consists of whose code is not the program's, for the run's manifest: the text of a JSON object whose
+/// `parts` are hashes by the name of a function or constant. "": the strategy is the program's own. Set before a command
+/// runs in this process, as options cannot carry it; the hash of it all is an option.
+void set_strategy_source(const std::string& record);
+
+/// null: the program's own.
+core::Json strategy_source();
+
+/// The names of the parts that have changed since the run in this folder began, added and removed ones included:
+/// "Gossip.step and DECAY".
+std::string changed_parts(const core::Json& manifest);
+
+}  // namespace paragrad::app
