@@ -1,4 +1,3 @@
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 #include "core/names.hpp"
 #include "data/numpy_import.hpp"
 #include "python/checkpoints.hpp"
+#include "python/execution.hpp"
 #include "python/nanobind.hpp"
 #include "python/python_strategy.hpp"
 #include "python/python_thread.hpp"
@@ -54,41 +54,25 @@ class Printed {
   std::FILE* before_;
 };
 
-/// In its lifetime Ctrl-C ends a training after its current block.
-class Interruptible {
- public:
-  Interruptible() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { app::interrupt(); };
-    ::sigaction(SIGINT, &action, &before_);
-  }
-  ~Interruptible() {
-    ::sigaction(SIGINT, &before_, nullptr);
-    app::forget_interruption();
-  }
-  Interruptible(const Interruptible&) = delete;
-
- private:
-  struct sigaction before_ {};
-};
-
 /// Runs a command of the program in this process. Returns its exit code and what it printed. strategy: a
 /// paragrad.strategy.Given, or None.
 std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy) {
-  const strategies::GivenStrategy given(strategy);
-  app::set_strategy_source(strategy.is_none() ? "" : nb::cast<std::string>(strategy.attr("record")));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
+  const strategies::GivenStrategy given(strategy);
+  app::set_strategy_source(strategy.is_none() ? "" : nb::cast<std::string>(strategy.attr("record")));
+  std::pair<int, std::string> result;
   try {
-    const nb::gil_scoped_release other_threads_run;
-    const Interruptible interruptible;
-    Printed printed;
-    const int code = app::run_program(arguments);
-    return {code, printed.text()};
+    execute([&] {
+      Printed printed;
+      result.first = app::run_program(arguments);
+      result.second = printed.text();
+    });
   } catch (const app::Interrupted&) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     throw nb::python_error();
   }
+  return result;
 }
 
 /// The sentence that the program would print, as paragrad.Error.

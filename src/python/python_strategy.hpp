@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "app/interruption.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "python/nanobind.hpp"
@@ -137,6 +138,7 @@ class PythonStrategy : public Base {
         try {
           action();
         } catch (const nanobind::python_error& error) {
+          if (error.matches(PyExc_KeyboardInterrupt)) throw app::Interrupted();
           if (!worker_->has_failed()) throw core::ConfigError(core::format("{}.{}: {}", name_, function, report(error)));
         }
       } catch (...) {

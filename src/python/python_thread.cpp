@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include <set>
 #include <utility>
 
 namespace paragrad::python {
@@ -9,9 +10,29 @@ namespace {
 
 thread_local bool is_of_a_worker = false;
 
+std::set<unsigned long> running;  // threads that run Python code; guarded by the interpreter's lock
+
+/// In its lifetime this thread runs Python code.
+class Running {
+ public:
+  Running() { running.insert(id_); }
+  ~Running() {
+    running.erase(id_);
+    PyThreadState_SetAsyncExc(id_, nullptr);  // an interruption that came too late
+  }
+  Running(const Running&) = delete;
+
+ private:
+  unsigned long id_ = PyThread_get_thread_ident();
+};
+
 }  // namespace
 
 bool PythonThread::is_any_current() { return is_of_a_worker; }
+
+void PythonThread::interrupt_all() {
+  for (const unsigned long thread : running) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+}
 
 PythonThread::PythonThread() : thread_([this] { work(); }) {}
 
@@ -59,7 +80,10 @@ void PythonThread::work() {
     wait_for(Turn::thread);
     if (ends_) break;
     PyEval_RestoreThread(state);
-    (*code_)();
+    {
+      const Running lock_is_held;
+      (*code_)();
+    }
     PyEval_SaveThread();
     code_ = nullptr;
     pass_to(Turn::worker);

@@ -26,6 +26,9 @@ class PythonThread {
   /// Whether the caller runs on the thread of any worker.
   static bool is_any_current();
 
+  /// Raises KeyboardInterrupt in the Python code that workers are running, if there is any. Needs the interpreter's lock.
+  static void interrupt_all();
+
   /// Runs `action` where run() was called, for code that run() runs: it may switch fibers. It may throw nothing. The
   /// interpreter's lock is released meanwhile.
   void outside(const std::function<void()>& action);
