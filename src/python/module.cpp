@@ -19,6 +19,7 @@
 #include "python/nanobind.hpp"
 #include "python/python_strategy.hpp"
 #include "python/python_thread.hpp"
+#include "python/temporary_folder.hpp"
 #include "python/worker_view.hpp"
 
 namespace paragrad::python {
@@ -104,6 +105,10 @@ NB_MODULE(_core, module) {
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
   module.def("usual_array_names", &data::usual_array_names);
   module.def("in_strategy", &PythonThread::is_any_current);
+  nb::class_<TemporaryFolder>(module, "TemporaryFolder")
+      .def(nb::init<std::string>(), nb::arg("path"))
+      .def_prop_ro("path", &TemporaryFolder::path);
+  module.def("remove_temporary_folders", &TemporaryFolder::remove_all);
   bind_checkpoints(module);
   bind_views(module);
 }

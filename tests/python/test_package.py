@@ -189,6 +189,13 @@ def test_an_error_is_the_programs_sentence(four, wrong, sentence):
         pg.simulate(**four | wrong)
 
 
+def test_numbers_of_numpy_are_passed_as_they_are(task):
+    """Their texts are shorter."""
+    options = task | {"learning_rate": np.float32(0.1), "epochs": np.int64(1), "shuffle": np.bool_(True)}
+    assert pg.train(**options).config["learning-rate"] == float(np.float32(0.1)) != 0.1
+    assert pg.train(**options | {"learning_rate": np.array([0.1])}).config["learning-rate"] == 0.1
+
+
 def test_runs_of_two_threads_wait_for_each_other(four):
     found = []
     threads = [threading.Thread(target=lambda: found.append(pg.simulate(**four).weights_sha256)) for _ in range(3)]

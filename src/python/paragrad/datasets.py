@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
+import contextlib
 import hashlib
+import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,14 @@ import numpy as np
 
 from . import _core, training
 from .runs import Error
+from .temporary import TemporaryFolder
 
 ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths"))]  # for messages; others are known, too
 OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "seed"]  # of dataset()
 
-_folder: tempfile.TemporaryDirectory | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
+_folder: TemporaryFolder | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
+_made_by = 0                            # the process that has made it
+_files: dict[str, Path] = {}            # all files that were made from arrays, by their content
 
 
 def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, test: int = 0, name: str = "arrays",
@@ -37,16 +43,41 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
     return Path(out)
 
 
-def file_of(data: Any) -> Any:
+@dataclass(frozen=True)
+class DataFile:
+    """What `data` of a training is."""
+
+    given: Any          # a path, or None
+    made: bool = False  # from arrays, in the run's folder, for this run
+
+    def remove_others(self, run: Path) -> None:
+        """Those of arrays that an overwritten run was trained on."""
+        for other in run.glob("data-*.h5"):
+            if other.resolve() != Path(self.given or "").resolve():
+                other.unlink()
+
+    def forget_unless_used_by(self, run: Path) -> None:
+        """After a training that was perhaps refused."""
+        if not self.made:
+            return
+        config = run / "config.toml"
+        if not config.exists() or str(self.given) not in config.read_text(errors="replace"):
+            self.given.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it holds something else
+                run.rmdir()
+
+
+def file_of(data: Any, run: Path | None = None) -> DataFile:
     """The data file that `data` means: a path, (x, y), or arrays by name as dataset() takes them. The same arrays give the same
-    file; of (x, y) a tenth each is for validation and test."""
+    file; of (x, y) a tenth each is for validation and test. run: the folder that a file of arrays is saved in; None: a temporary one."""
     if isinstance(data, (str, Path)) or data is None:
-        return data
+        return DataFile(data)
     if isinstance(data, tuple) and len(data) == 2:
         x, y = array_of("x", data[0]), array_of("y", data[1])
-        return _made({"x": x, "y": y}, valid=len(x) // 10, test=len(x) // 10)
+        check_form("x", x)
+        return _made({"x": x, "y": y}, run, valid=len(x) // 10, test=len(x) // 10)
     if isinstance(data, Mapping):
-        return _made(arrays_of(data))
+        return _made(arrays_of(data), run)
     raise Error("data must be a path, a pair (x, y) of arrays, or a dict of arrays such as x_train and y_train")
 
 
@@ -55,7 +86,19 @@ def arrays_of(given: Mapping[str, Any], options: Sequence[str] = ()) -> dict[str
     for name in given:
         if name not in _core.usual_array_names():
             raise Error(f"unknown array{' or option' if options else ''} '{name}'; {_core.suggestion(str(name), [*ARRAYS, *options])}")
-    return {name: array_of(name, values) for name, values in given.items() if values is not None}
+    arrays = {name: array_of(name, values) for name, values in given.items() if values is not None}
+    for name, array in arrays.items():
+        if name[0] in "xX" or "features" in name:
+            check_form(name, array)
+    return arrays
+
+
+def check_form(name: str, x: np.ndarray) -> None:
+    """Raises Error for what may be grey images or sequences. Bytes are pixels."""
+    if x.ndim == 3 and x.dtype != np.uint8:
+        samples, steps, features = x.shape
+        raise Error(f"{name} of the shape {x.shape} is either images or sequences: for images give {name}[..., None], which has channels; for sequences "
+                    f"the frames {name}.reshape(-1, {features}), a label for each, and their number in each sequence, lengths_train=[{steps}] * {samples}")
 
 
 def array_of(name: str, values: Any) -> np.ndarray:
@@ -68,15 +111,32 @@ def array_of(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def _made(arrays: dict[str, np.ndarray], **drawn: int) -> Path:
-    global _folder
-    if _folder is None:
-        _folder = tempfile.TemporaryDirectory(prefix="paragrad-data-")
-        atexit.register(_folder.cleanup)
+def _made(arrays: dict[str, np.ndarray], run: Path | None, **drawn: int) -> DataFile:
     content = hashlib.sha256(repr(drawn).encode())
     for name, values in sorted(arrays.items()):
         values = np.ascontiguousarray(values)
         content.update(f"{name} {values.dtype} {values.shape}\n".encode())
         content.update(values.data)
-    path = Path(_folder.name) / f"{content.hexdigest()[:16]}.h5"
-    return path if path.exists() else dataset(**arrays, **drawn, out=path)
+    name = f"data-{content.hexdigest()[:16]}.h5"
+    path = (run.resolve() if run else _temporary_folder()) / name
+    if path.exists():
+        return DataFile(path)
+    if (known := _files.get(name)) and known.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(known, path)
+        except OSError:  # another file system
+            shutil.copyfile(known, path)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        dataset(**arrays, **drawn, out=path)
+    _files[name] = path
+    return DataFile(path, made=run is not None)
+
+
+def _temporary_folder() -> Path:
+    """A process that was forked has its own."""
+    global _folder, _made_by
+    if _folder is None or _made_by != os.getpid():
+        _folder, _made_by = TemporaryFolder(), os.getpid()
+    return _folder.path

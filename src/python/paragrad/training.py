@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import threading
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import _core
 from .given import Given
 from .progress import is_interactive, progress_of
 from .runs import Error, Run
 from .strategy import Strategy
+from .temporary import TemporaryFolder
 
 _one_at_a_time = threading.Lock()
+_runs_in = 0                     # the thread that runs a command
+_last_failed: Run | None = None  # of those in temporary folders
 
 
 def _program() -> str:
@@ -40,10 +44,12 @@ def words_of(options: dict[str, Any]) -> list[str]:
     for name, value in options.items():
         if value is None:
             continue
+        if isinstance(value, np.generic):
+            value = value.item()  # float32's text is not the number itself
         if isinstance(value, bool):
             value = "true" if value else "false"
-        elif isinstance(value, (list, tuple)):
-            value = ",".join(str(one) for one in value)
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            value = ",".join(str(one.item() if isinstance(one, np.generic) else one) for one in value)
         words.append(f"--{name.replace('_', '-')}={value}")
     return words
 
@@ -59,8 +65,15 @@ def command(*words: Any, **options: Any) -> str:
 def _command(words: list[str], given: Given | None = None) -> str:
     if _core.in_strategy():
         raise Error("a strategy cannot run commands or predict while it trains: do so before or after the training")
+    global _runs_in
+    if _runs_in == threading.get_ident():
+        raise Error("a signal's handler cannot run commands or predict while a command runs: do so afterwards")
     with _one_at_a_time:
-        code, printed = _core.run(words, given)
+        _runs_in = threading.get_ident()
+        try:
+            code, printed = _core.run(words, given)
+        finally:
+            _runs_in = 0
     if code != 0:
         raise Error(f"paragrad {words[0]} ended with exit code {code}")
     return printed
@@ -75,23 +88,42 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
          options: dict[str, Any], leads: bool = True) -> Run | None:
     """leads: whether this process writes the run folder."""
     from .datasets import file_of  # which runs commands
-    options["data"] = file_of(options.get("data"))
     given = None if strategy is None or isinstance(strategy, str) else Given(strategy)
+    kept = TemporaryFolder() if out is None else None
+    out = kept.path / "run" if kept else Path(out)
+    data = file_of(options.pop("data", None), out if leads and not kept else None)
     if given and (twice := given.options.keys() & {name.replace("_", "-") for name in options}):
         raise Error(f"`{min(twice)}` follows from the strategy that is given: leave it out")
     options |= {"strategy": strategy} if isinstance(strategy, str) else given.options if given else {}
-    kept = None
-    if out is None:
-        kept = tempfile.TemporaryDirectory(prefix="paragrad-")
-        out = Path(kept.name) / "run"
     progress = is_interactive() if progress is None else progress
-    with progress_of(Path(out)) if progress and leads else contextlib.nullcontext():
-        printed = _command([name, *words_of({"out": out, "quiet": options.pop("quiet", True)} | options)], given)
+    try:
+        with progress_of(out) if progress and leads else contextlib.nullcontext():
+            printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given)
+    except (Error, KeyboardInterrupt) as error:
+        data.forget_unless_used_by(out)
+        raise _explained(error, out, kept) if leads else error
     if not leads:
         return None
+    if options.get("overwrite"):
+        data.remove_others(out)
     run = Run(out)
     run.report, run._kept = printed, kept
     return run
+
+
+def _explained(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder | None) -> Error | KeyboardInterrupt:
+    """With what is left of the run, and how to continue it."""
+    global _last_failed
+    text = str(error)
+    if isinstance(error, KeyboardInterrupt):
+        is_saved = (out / "state" / "latest.json").exists()
+        text = "the training was interrupted: " + ("resume=True continues it" if is_saved else
+                                                   "its state was not saved, which needs checkpoint_every, so it cannot be continued")
+    if kept and (out / "manifest.json").exists():
+        _last_failed = Run(out)
+        _last_failed._kept = kept
+        text += f"; its folder '{out}' is deleted when Python ends or the next run without `out` fails: give `out` to keep it"
+    return type(error)(text).with_traceback(error.__traceback__)
 
 
 def simulate(*, workers: int | None = None, platform: str | Path | None = None, strategy: str | type[Strategy] | Strategy | None = None,
@@ -101,7 +133,7 @@ def simulate(*, workers: int | None = None, platform: str | Path | None = None, 
     data: a data file, (x, y), or a dict of arrays as dataset() takes them.
     platform: a file, or the name of a built-in one.
     strategy: a name, a class derived from Strategy, or an instance of one that is a dataclass.
-    out: the run folder; by default a temporary one, deleted with the returned Run.
+    out: the run folder; by default a temporary one, deleted with the returned Run. A data file of arrays is saved in it.
     progress: whether a line on stderr shows the latest epoch and its errors; by default at the Python prompt and in notebooks.
     """
     return _run("simulate", strategy, out, progress, options | {"workers": workers, "platform": platform})
