@@ -17,6 +17,8 @@ import strategies
 
 HERE = Path(__file__).parent
 README = HERE.parents[1] / "src/python/README.md"
+OPTIMISERS = [name for file in ("optim/catalogue.def", "backend/update_rules.def")
+              for name in re.findall(r"^\w+\((\w+)", (HERE.parents[1] / "src" / file).read_text(), re.MULTILINE)]
 
 
 @pytest.fixture(scope="session")
@@ -305,11 +307,12 @@ def test_a_worker_is_refused_in_the_calls_of_another(four):
 
 
 @pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr", "workers": 4}), (pg.train, {"workers": 3}), (pg.train, {})])
-@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("optimiser", [*OPTIMISERS, "limited"])
 def test_arrays_that_outlive_the_run_keep_its_last_values_and_workers_say_so(task, run, world, optimiser):
     Keeps = strategies.Keeps
     Keeps.arrays.clear()
-    done = run(strategy=Keeps, optimiser=optimiser, minibatch=100, **world, **task | {"learning_rate": 0.01})
+    rule = {"clip_gradient": 1.0, "clip": "norm", "max_norm": 3.0} if optimiser == "limited" else {"optimiser": optimiser}
+    done = run(strategy=Keeps, minibatch=100, **rule, **world, **task | {"learning_rate": 0.001})
     for other in range(3):  # which would use memory that is free
         run(strategy="model_averaging" if world else "sgd", seed=other, **world, **task)
     assert len(Keeps.arrays) > 10

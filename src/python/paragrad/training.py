@@ -101,7 +101,9 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
             printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given)
     except (Error, KeyboardInterrupt) as error:
         data.forget_unless_used_by(out)
-        raise _explained(error, out, kept) if leads else error
+        if leads:
+            _explain(error, out, kept)
+        raise
     if not leads:
         return None
     if options.get("overwrite"):
@@ -111,8 +113,8 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     return run
 
 
-def _explained(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder | None) -> Error | KeyboardInterrupt:
-    """With what is left of the run, and how to continue it."""
+def _explain(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder | None) -> None:
+    """Adds what is left of the run, and how to continue it."""
     global _last_failed
     text = str(error)
     if isinstance(error, KeyboardInterrupt):
@@ -123,7 +125,7 @@ def _explained(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolde
         _last_failed = Run(out)
         _last_failed._kept = kept
         text += f"; its folder '{out}' is deleted when Python ends or the next run without `out` fails: give `out` to keep it"
-    return type(error)(text).with_traceback(error.__traceback__)
+    error.args = (text,)
 
 
 def simulate(*, workers: int | None = None, platform: str | Path | None = None, strategy: str | type[Strategy] | Strategy | None = None,
