@@ -5,6 +5,7 @@
 #include <span>
 
 #include "comm/mpi/mpi_communicator.hpp"
+#include "comm/wrappers/forwarding_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -24,8 +25,10 @@ std::uint64_t count_of(const std::map<int, std::uint64_t>& counts, int rank) {
 }  // namespace
 
 std::unique_ptr<CallChecker> CallChecker::make(comm::Communicator& workers, std::string name) {
-  const auto* const ranks = dynamic_cast<const comm::MpiCommunicator*>(&workers);
-  if (ranks == nullptr || workers.size() == 1) return nullptr;
+  const comm::Communicator* inmost = &workers;  // for the timeline it is wrapped
+  while (const auto* const wrapper = dynamic_cast<const comm::ForwardingCommunicator*>(inmost)) inmost = &wrapper->wrapped();
+  const auto* const ranks = dynamic_cast<const comm::MpiCommunicator*>(inmost);
+  if (ranks == nullptr || workers.size() == 1 || workers.size() != ranks->size()) return nullptr;
   auto channel = std::make_unique<comm::MpiCommunicator>(*ranks, workers.device(),
                                                          comm::MpiCommunicator::SameChannel{.own_traffic = true});
   return std::unique_ptr<CallChecker>(new CallChecker(std::move(channel), std::move(name)));

@@ -42,7 +42,7 @@ def launch(mpiexec: str, task: dict, tmp_path: Path, function: str, body: str, r
         class Mine(pg.Strategy):
             def {function}:
                 {body}
-        run = pg.train(strategy=Mine, **{({name: str(value) for name, value in task.items()})!r})
+        run = pg.train(strategy=Mine, **{({name: value if isinstance(value, bool) else str(value) for name, value in task.items()})!r})
         print("ended")
         """))
     begun = time.monotonic()
@@ -50,10 +50,11 @@ def launch(mpiexec: str, task: dict, tmp_path: Path, function: str, body: str, r
     return done, time.monotonic() - begun
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_calls_that_do_not_match_end_with_both_of_them(task, mpiexec, tmp_path, name):
+@pytest.mark.parametrize("name, more", [*((name, {}) for name in CASES), ("another collective", {"timeline": True})])
+def test_calls_that_do_not_match_end_with_both_of_them(task, mpiexec, tmp_path, name, more):
     body, sentence = CASES[name]
-    done, _ = launch(mpiexec, task, tmp_path, "synchronise(self, worker, replica, samples)", body)
+    more = more and more | {"out": tmp_path / "run"}
+    done, _ = launch(mpiexec, task | more, tmp_path, "synchronise(self, worker, replica, samples)", body)
     assert done.returncode != 0 and "ended" not in done.stdout
     assert "__main__:Mine: the calls of the workers do not match" in done.stderr and sentence in done.stderr, done.stderr
 

@@ -26,6 +26,8 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
     return inner_.open_window(floats, counters);
   }
 
+  const Communicator& wrapped() const { return inner_; }
+
  protected:
   Communicator& inner() { return inner_; }
   const Communicator& inner() const { return inner_; }
