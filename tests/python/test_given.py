@@ -261,7 +261,8 @@ def test_a_run_does_not_resume_with_other_helpers(interrupted):
 
 
 def test_comments_and_what_a_strategy_does_not_use_may_change(interrupted):
-    source = BASE.replace("What is kept.", "What remains.").replace("    DECAY", "    # a constant\n    UNUSED = 3\n    DECAY").replace("0.5 * self.weight", "0.5 * self.weight  # half")
+    source = BASE.replace("What is kept.", "What remains.").replace("    DECAY", "    # a constant\n    UNUSED = 3\n    DECAY")
+    source = source.replace("0.5 * self.weight", "0.5 * self.weight  # half")
     assert len(run_of(interrupted, source, HELPERS + "\ndef unused():\n    pass\n")) == 64
 
 
@@ -309,3 +310,26 @@ def test_source_that_is_no_longer_what_runs_is_not_recorded(four, tmp_path, monk
     file.write_text(text.replace("sum(1)", "sum(2)"))
     after = pg.simulate(**four | {"strategy": mine}).manifest["strategy_source"]
     assert "worker.sum(1)" in before["source"] and after["source"] is None and after["sha256"] == before["sha256"]
+
+
+def test_the_source_of_a_notebooks_class_is_recorded(task, tmp_path):
+    """IPython compiles each statement of a cell by itself, under a file name that no file has."""
+    pytest.importorskip("IPython")
+    cell = """
+import numpy as np, paragrad as pg
+from dataclasses import dataclass
+@dataclass
+class Mine(pg.Strategy):
+    weight: float = 0.5
+    def synchronise(self, worker, replica, samples):
+        replica.parameters *= np.float32(self.weight)
+print(pg.train(strategy=Mine, **task).manifest["strategy_source"]["source"])
+"""
+    script = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("task = " + {repr({name: str(value) for name, value in task.items()})!r})
+shell.run_cell({cell!r})
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert "@dataclass\nclass Mine(pg.Strategy):\n    weight: float = 0.5\n" in done.stdout and done.stdout.rstrip().endswith("np.float32(self.weight)"), done.stderr

@@ -6,6 +6,7 @@ since it was imported. Code of libraries counts by its name only.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import dataclasses
 import dis
@@ -239,18 +240,28 @@ def text_of(kind: type) -> str | None:
         try:
             if not all(is_in_its_file(function.__code__) for function in functions):
                 return None
-            try:
-                texts.append(textwrap.dedent(inspect.getsource(each)))
-            except TypeError:  # a notebook's classes have no file, their functions have
-                texts.append("\n".join(textwrap.dedent(inspect.getsource(function)) for function in functions))
-        except (OSError, SyntaxError):
+            texts.append(class_around(functions[0].__code__, each.__name__) if functions else textwrap.dedent(inspect.getsource(each)))
+        except (OSError, SyntaxError, TypeError):
             return None
     return "\n\n".join(texts)
 
 
+def class_around(code: types.CodeType, name: str) -> str:
+    """The source of the class in which a function is defined. (inspect.getsource does not find a notebook's classes.)"""
+    lines = linecache.getlines(code.co_filename)
+    for node in ast.walk(ast.parse("".join(lines))):
+        if isinstance(node, ast.ClassDef) and node.name == name and node.lineno <= code.co_firstlineno <= node.end_lineno:
+            first = min(each.lineno for each in (node, *node.decorator_list))
+            return textwrap.dedent("".join(lines[first - 1:node.end_lineno]))
+    raise OSError("it is not there")
+
+
 def is_in_its_file(code: types.CodeType) -> bool:
-    whole = compile("".join(linecache.getlines(code.co_filename)), code.co_filename, "exec", dont_inherit=True)
-    return any(each.co_qualname == code.co_qualname and is_same(each, code) for each in codes_in(whole))
+    """Notebooks compile each statement by itself, which gives other code."""
+    tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    statements = [ast.Module([each], []) for each in tree.body if isinstance(each, ast.ClassDef)]
+    compiled = (compile(each, code.co_filename, "exec", dont_inherit=True) for each in (tree, *statements))
+    return any(each.co_qualname == code.co_qualname and is_same(each, code) for whole in compiled for each in codes_in(whole))
 
 
 def is_same(one: types.CodeType, other: types.CodeType) -> bool:
