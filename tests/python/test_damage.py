@@ -1,5 +1,6 @@
 """Damaged run folders are errors of their own, whatever is wrong with them."""
 
+import itertools
 import json
 import random
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import paragrad as pg
 import pytest
+
+pytest.importorskip("matplotlib")
 
 OTHERS = [None, True, 0, -1, 1e300, "x", "", [], {}, [1], {"a": 1}, "\ud800"]
 READINGS = ["about", "finished", "clock", "result", "metrics", "pretraining", "progress", "history", "weights_sha256", "curve", "staleness", "timeline",
@@ -20,20 +23,21 @@ def run(task, tmp_path_factory) -> pg.Run:
     return pg.simulate(out=tmp_path_factory.mktemp("damage") / "run", workers=2, platform="k40m-fdr", strategy="bmuf", timeline=True, **task | {"epochs": 3})
 
 
+FIGURES = itertools.cycle([{}, {"x": "time"}, {"x": "bytes"}, {"y": "loss"}])
+
+
 def read_all(folder: Path) -> int:
-    """The number of errors. Raises what is none."""
+    """The number of errors. Raises what is none. Draws the next figure only, as that takes time."""
     errors = 0
     for name in READINGS:
         try:
             getattr(pg.Run(folder), name)
         except pg.Error:
             errors += 1
-    for what in ({}, {"x": "time"}, {"x": "bytes"}, {"y": "loss"}):
-        try:
-            pytest.importorskip("matplotlib")
-            pg.plot([pg.Run(folder)], **what)
-        except pg.Error:
-            errors += 1
+    try:
+        pg.plot([pg.Run(folder)], **next(FIGURES))
+    except pg.Error:
+        errors += 1
     return errors
 
 
@@ -66,7 +70,7 @@ def damage(folder: Path, name: str, change) -> int:
 
 
 def test_nothing_is_wrong_with_the_whole_run(run):
-    assert read_all(run.folder) == 0
+    assert [read_all(run.folder) for _ in range(4)] == [0] * 4
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "timeline.json"])
@@ -110,7 +114,6 @@ def test_missing_files(run):
 
 
 def test_figures_use_nothing_that_matplotlib_will_remove(run, tmp_path):
-    pytest.importorskip("matplotlib")
     script = f"""
         import paragrad as pg
         for options in ({{}}, {{"log_x": True}}, {{"log_y": True}}, {{"x": "time"}}, {{"x": "bytes"}}):
