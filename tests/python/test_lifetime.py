@@ -81,6 +81,8 @@ def test_a_deleted_temporary_run_says_so():
     folder = trained(1).folder
     with pytest.raises(pg.Error, match="it was temporary, and deleted with the object that the training returned: give `out`"):
         pg.Run(folder)
+    with pytest.raises(pg.Error, match="no manifest.json$"):
+        pg.Run("paragrad-mine/run")
     run = trained(1)
     other = pg.Run(run.folder)
     del run

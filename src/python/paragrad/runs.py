@@ -14,6 +14,7 @@ import math
 import platform
 import re
 import statistics
+import tempfile
 import tomllib
 from functools import cached_property, wraps
 from itertools import accumulate
@@ -209,7 +210,9 @@ def unpickled(folder: Path, absolute: Path, report: str, files: dict[str, bytes]
 
 def fate_of(folder: Path) -> str:
     """Why a temporary run is missing, for the end of a message."""
-    return "; it was temporary, and deleted with the object that the training returned: give `out`" if folder.parent.name.startswith(TEMPORARY) else ""
+    if not folder.parent.name.startswith(TEMPORARY) or folder.parent.parent != Path(tempfile.gettempdir()):
+        return ""
+    return "; it was temporary, and deleted with the object that the training returned: give `out`"
 
 
 def runs_in(folder: Path | str) -> list[Run]:

@@ -69,8 +69,8 @@ def _command(words: list[str], given: Given | None = None) -> str:
     if _runs_in == threading.get_ident():
         raise Error("a signal's handler cannot run commands or predict while a command runs: do so afterwards")
     with _one_at_a_time:
-        _runs_in = threading.get_ident()
         try:
+            _runs_in = threading.get_ident()
             code, printed = _core.run(words, given)
         finally:
             _runs_in = 0
