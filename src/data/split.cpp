@@ -1,6 +1,7 @@
 #include "data/split.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -120,6 +121,21 @@ std::byte* copy_run(const Dataset& dataset, Subset subset, const Run& run, Annou
   return out;
 }
 
+/// Of numbers of float32. The exponent of NaN and infinity is all ones; whole numbers are compared so that the compiler
+/// makes vectors of them.
+bool all_finite(std::span<const std::byte> stored) {
+  constexpr std::uint32_t exponent = 0x7f800000;
+  std::array<std::uint32_t, 256> numbers;
+  for (std::size_t begin = 0; begin < stored.size(); begin += sizeof numbers) {
+    const std::size_t bytes = std::min(sizeof numbers, stored.size() - begin), count = bytes / sizeof(float);
+    std::memcpy(numbers.data(), stored.data() + begin, bytes);
+    std::uint32_t bad = 0;
+    for (std::size_t i = 0; i < count; ++i) bad |= static_cast<std::uint32_t>((numbers[i] & exponent) == exponent);
+    if (bad != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void Split::clear() {
@@ -137,7 +153,30 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
     read_rows(dataset, subset);
   else
     read_windows(dataset, subset);
+  check_features(dataset, subset);
   read_answers(dataset, subset);
+}
+
+void Split::check_features(const Dataset& dataset, Subset subset) const {
+  const DatasetInfo& info = dataset.info();
+  if (info.encoding.type == core::NumberType::uint8 || all_finite(stored)) return;
+  const std::size_t before = info.context.left, after = info.context.right;
+  for (const std::uint32_t wanted : rows) {
+    const std::size_t first = wanted - std::min<std::size_t>(wanted, before);
+    const std::size_t end = std::min(wanted + after + 1, info.samples[static_cast<std::size_t>(subset)]);
+    for (std::size_t row = first; row < end; ++row) {
+      std::vector<float> features(info.frame_dim());
+      std::memcpy(features.data(), dataset.row(subset, row).data(), info.bytes_per_row());
+      const auto bad = std::ranges::find_if(features, [](float x) { return !std::isfinite(x); });
+      if (bad == features.end()) continue;
+      throw core::ConfigError(core::format("data file '{}': feature {} in row {} of {} is {}, which is not a finite number",
+                                           info.path, bad - features.begin(), row,
+                                           subset_names[static_cast<std::size_t>(subset)],
+                                           std::isnan(*bad) ? "nan"
+                                           : *bad > 0       ? "inf"
+                                                            : "-inf"));
+    }
+  }
 }
 
 void Split::read_answers(const Dataset& dataset, Subset subset) {

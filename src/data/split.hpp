@@ -23,10 +23,11 @@ struct Split {
   void clear();
 
   /// Copies from the mapping; this is where pages are read from disk. Throws ConfigError for a label outside the classes
-  /// and a target that is not finite, std::out_of_range for a row that does not exist.
+  /// and a feature or target that is not finite, std::out_of_range for a row that does not exist.
   void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted);
 
  private:
+  void check_features(const Dataset& dataset, Subset subset) const;
   void read_answers(const Dataset& dataset, Subset subset);
   void read_rows(const Dataset& dataset, Subset subset);
   void read_windows(const Dataset& dataset, Subset subset);

@@ -75,6 +75,30 @@ TEST_CASE("targets are part of a data set's identity", "[data]") {
   CHECK_THROWS_WITH(stream.advance(), contains_text("a target in row 5 of train is not a finite number"));
 }
 
+TEST_CASE("features that are not finite are refused when they are read, with their row", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  targets_file(path);
+  Prefetcher prefetcher;
+  for (const auto& [value, word] : {std::pair{std::numeric_limits<float>::quiet_NaN(), "nan"},
+                                    {-std::numeric_limits<float>::quiet_NaN(), "nan"},
+                                    {std::numeric_limits<float>::infinity(), "inf"},
+                                    {-std::numeric_limits<float>::infinity(), "-inf"}}) {
+    patch(path, "/train/features", 2 * 5 + 1, value);
+    const std::string refusal = core::format("feature 1 in row 5 of train is {}, which is not a finite number", word);
+    RowStream stream(Dataset::open(path), Subset::train, prefetcher);
+    stream.prefetch({3, {7, 6, 5}});
+    CHECK_THROWS_WITH(stream.advance(), contains_text(refusal));
+    stream.prefetch({3, {4, 6, 11}});
+    CHECK_NOTHROW(stream.advance());
+    RowStream windows(Dataset::open(path, Context{1, 0}), Subset::train, prefetcher);  // rows 3 to 5 are a sequence
+    windows.prefetch({2, {3, 4}});
+    CHECK_NOTHROW(windows.advance());
+    windows.prefetch({2, {0, 5}});
+    CHECK_THROWS_WITH(windows.advance(), contains_text(refusal));
+  }
+}
+
 TEST_CASE("streams give each row its targets, in any order", "[data]") {
   const TemporaryFolder folder;
   targets_file(folder.file("x.h5"));
