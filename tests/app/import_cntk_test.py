@@ -131,6 +131,37 @@ class Keys(ImportTest):
         said = self.assert_part(text, {"minibatch": 333}, "--workers", 3)
         self.assertIn("1000 is not a multiple of 3", said[0])
 
+    def test_asynchronous_workers_exchange_after_so_many_minibatches(self):
+        text = "learningRatesPerSample = 1; minibatchSize = 128; momentumPerMB = 0\nParallelTrain = [ parallelizationMethod = DataParallelASGD\n"
+        for more, expected in (("]", {"push-every": 8, "fetch-every": 8, "prefetch": None}), ("DataParallelASGD = [ syncPeriodPerWorker = 64 ] ]", {"push-every": 2}),
+                               ("DataParallelASGD = [ syncPeriod = 8; usePipeline = true ] ]", {"push-every": 1, "fetch-every": 1, "prefetch": True})):
+            with self.subTest(more):
+                self.assertEqual(self.assert_part(text + more, {"strategy": "async_sgd", "minibatch": 32, **expected}, "--workers", 4), [])
+        said = self.assert_part(text + "DataParallelASGD = [ simModelAverage = true\nAdjustLearningRateAtBeginning = [ adjustType = linear ] ] ]",
+                                {"strategy": "async_sgd", "push-every": 2})
+        self.assert_said(said, (1, "divide it"), (3, "--strategy model_averaging"), (4, "--warm-up"))
+
+    def test_a_warm_up_has_the_unit_of_the_learning_rate(self):
+        for rate, from_rate, expected in (("learningRatesPerMB = 1", "startLearnRatePerMB = 0.1", 0.1), ("learningRatesPerSample = 1", "startLearnRatePerMB = 1.6", 0.1),
+                                          ("learningRatesPerMB = 1", "startLearnRatePerSample = 0.1", 1.6)):
+            with self.subTest(rate, from_rate=from_rate):
+                self.assertEqual(self.assert_part(f"{rate}; minibatchSize = 16; warmupEpochs = 5; {from_rate}", {"warm-up": 5, "warm-up-from": expected}), [])
+        self.assert_said(self.imported("learningRatesPerMB = 1\nstartLearnRatePerMB = 1")[1], (2, "without warmupEpochs"))
+
+    def test_the_reader_s_number_of_utterances_is_named(self):
+        text = "train = [\nSGD = [ learningRatesPerSample = 1 ]\nreader = [ {}\nnbruttsineachrecurrentiter = 16 ] ]"
+        self.assert_said(self.imported(text.format("frameMode = false"))[1], (4, "nbruttsineachrecurrentiter = 16"))
+        self.assert_said(self.imported(text.format(""))[1], (4, "--minibatch"))
+        self.assertEqual(self.imported(text.format("frameMode = true"))[1], [])
+
+    def test_no_reason_denies_what_there_is(self):
+        reasons = "\n".join(self.imported("learningRatesPerSample = 1\ndropoutRate = 0.5\nbatchNormalizationTimeConstant = 9\ngradUpdateType = adagrad\n"
+                                          "batchNormalizationBlendTimeConstant = 9\nuseAdagrad = true")[1])
+        self.assertNotIn("not supported", reasons)
+        self.assertNotIn("only plain", reasons)
+        self.assertEqual(reasons.count("network here"), 3)
+        self.assertEqual(reasons.count("--optimiser adagrad"), 2)
+
     def test_keys_that_cntk_did_not_read_as_documented(self):
         before = "learningRatesPerSample = 1\nParallelTrain = [\nparallelizationMethod = "
         for text, period, remark in (
@@ -142,8 +173,8 @@ class Keys(ImportTest):
                 said = self.assert_part(before + text, {"sync-period": period}, "--workers", 1)
                 self.assert_said(said, (4, remark))
         said = self.assert_part(before + "DataParallelASGD\nDataParallelASGD = [ syncPeriod = 256\n"
-                                "AdjustLearningRateAtBeginning = [ adjustNBMiniBatch = 9 ] ] ]", {"strategy": None})
-        self.assert_said(said, (3, "DataParallelASGD is not translated"), (5, "adjustNBMiniBatch"))
+                                "AdjustLearningRateAtBeginning = [ adjustNBMiniBatch = 9 ] ] ]", {"strategy": "async_sgd"}, "--workers", 1)
+        self.assert_said(said, (3, "the servers do"), (5, "adjustNBMiniBatch"))
         said = self.assert_part("learningRatesPerSample = 1\nuseNesterovMomentum = true", {"optimiser": "nesterov"})
         self.assert_said(said, (2, "CNTK read useNAG"))
 

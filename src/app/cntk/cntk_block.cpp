@@ -177,6 +177,19 @@ std::optional<CntkBlock::Entry> CntkBlock::outside(const char* name) const {
   return std::nullopt;
 }
 
+std::optional<CntkBlock::Entry> CntkBlock::in_reader(const char* name) const {
+  for (std::size_t level = path_.size(); level-- > 0;)
+    for (const Entry& block : path_[level]) {
+      if (!block.is_block || !same_key(block.key, "reader")) continue;
+      for (Entry entry : script_.entries(block, Rest::left_out)) {
+        if (entry.is_block || !same_key(entry.key, name)) continue;
+        entry.value = resolved(entry.value).value_or("");
+        return entry;
+      }
+    }
+  return std::nullopt;
+}
+
 // ---- values ----
 
 const CntkBlock::Entry* CntkBlock::find(CntkSection section, const char* name) const {

@@ -51,6 +51,9 @@ class CntkBlock {
   bool given(CntkSection section, const char* name) const { return named_.contains({section, name}); }
   std::optional<Entry> outside(const char* name) const;  ///< the value of that name in the innermost enclosing block
 
+  /// The value of that name in a block `reader` next to the SGD block or to one that encloses it, the innermost first.
+  std::optional<Entry> in_reader(const char* name) const;
+
   double number(const Entry& entry) const;
   double whole(const Entry& entry) const;
   bool yes_no(const Entry& entry) const;

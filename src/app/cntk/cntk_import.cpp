@@ -21,7 +21,7 @@ struct Method {
 constexpr Method methods[] = {{Section::data_parallel, "DataParallelSGD", "data_parallel"},
                               {Section::bmuf, "BlockMomentumSGD", "bmuf"},
                               {Section::model_averaging, "ModelAveragingSGD", "model_averaging"},
-                              {Section::asgd, "DataParallelASGD", ""}};
+                              {Section::asgd, "DataParallelASGD", "async_sgd"}};
 
 constexpr const char* cntk_default = "CNTK's default";
 
@@ -40,9 +40,12 @@ class CntkImporter {
   void parallel_train();
   void sync_period(double by_default);
   void block_momentum();
+  void exchange_period();
+  void parallel_utterances();
   void gradient_bits();
   void minibatch();
   void learning_rate();
+  void warm_up(bool per_sample);
   void momentum();
   void clipping();
   void auto_minibatch();
@@ -63,6 +66,7 @@ class CntkImporter {
   CntkBlock block_;
   int workers_;
   const Method* method_ = nullptr;  // of parallel training
+  int method_line_ = 0;             // where it is chosen
   std::vector<double> sizes_{256};  // of minibatches, epoch by epoch
   std::vector<CntkImport::Setting> settings_;
 };
@@ -74,6 +78,8 @@ CntkImport CntkImporter::run(std::string file) {
   surroundings();
   parallel_train();
   minibatch();
+  parallel_utterances();
+  if (method_ != nullptr && method_->section == Section::asgd) exchange_period();
   learning_rate();
   momentum();
   clipping();
@@ -82,10 +88,8 @@ CntkImport CntkImporter::run(std::string file) {
   return {std::move(file), block_.line(), std::move(settings_), block_.remarks()};
 }
 
-/// Whether the method averages models, so that workers train independently in between.
-bool CntkImporter::local() const {
-  return method_ != nullptr && (method_->section == Section::bmuf || method_->section == Section::model_averaging);
-}
+/// Whether workers train independently for some minibatches, each of its own size.
+bool CntkImporter::local() const { return method_ != nullptr && method_->section != Section::data_parallel; }
 
 double CntkImporter::first_of(const Entry* entry, double by_default) {
   if (entry == nullptr) return by_default;
@@ -101,7 +105,7 @@ bool CntkImporter::searches_rate() const {
   return search != nullptr && !same_key(search->value, "none") && !same_key(search->value, "false");
 }
 
-/// CNTK's readers give each worker its share of a minibatch; Paragrad's model averaging and BMUF count per worker.
+/// CNTK's readers give each worker its share of a minibatch; where workers train independently, Paragrad counts per worker.
 double CntkImporter::share(double samples) const {
   return local() && workers_ > 0 ? std::max(1., std::floor(samples / workers_)) : samples;
 }
@@ -135,11 +139,9 @@ void CntkImporter::choose_method() {
                       "(CNTK would not train in parallel)",
                       chosen[0]->name));
   method_ = chosen[0];
+  method_line_ = (name != nullptr ? name : parallel)->line;
   block_.read(Section::parallel, method_->name, method_->section);
-  if (method_->section != Section::asgd) return;
-  block_.read(Section::asgd, "AdjustLearningRateAtBeginning", Section::asgd);
-  lose((name != nullptr ? name : parallel)->line,
-       "DataParallelASGD is not translated: choose --strategy async_sgd and its options");
+  if (method_->section == Section::asgd) block_.read(Section::asgd, "AdjustLearningRateAtBeginning", Section::asgd);
 }
 
 /// Handles precision and parallel training in the enclosing blocks.
@@ -154,7 +156,7 @@ void CntkImporter::surroundings() {
 }
 
 void CntkImporter::parallel_train() {
-  if (method_ == nullptr || method_->section == Section::asgd) return;
+  if (method_ == nullptr) return;
   set("strategy", toml(method_->strategy));
   if (method_->section == Section::data_parallel) gradient_bits();
   if (method_->section == Section::model_averaging) sync_period(40000);
@@ -209,6 +211,30 @@ void CntkImporter::block_momentum() {
     block_.note(one->line,
                 "blockMomentumAsTimeConstant is taken per worker, as CNTK's documentation defines it; its program "
                 "divides it by the number of workers");
+}
+
+/// CNTK's workers push what they have learned since the last exchange after so many samples, and fetch the model.
+void CntkImporter::exchange_period() {
+  const Entry* period = block_.only_one_of(Section::asgd, {"syncPeriod", "syncPeriodPerWorker"});
+  if (period == nullptr && (block_.given(Section::asgd, "syncPeriod") || block_.given(Section::asgd, "syncPeriodPerWorker")))
+    return;
+  const double samples = first_of(period, 256), size = share(sizes_[0]);
+  const double minibatches = std::max(1., std::round(samples / size));
+  const std::string origin = core::format("{}{} samples between two exchanges, in minibatches of {}",
+                                          period == nullptr ? "CNTK's default, " : "", toml(samples), toml(size));
+  set("push-every", toml(minibatches), origin);
+  set("fetch-every", toml(minibatches));
+}
+
+/// Recurrent networks: CNTK's reader takes so many utterances at a time, which is not in the SGD block.
+void CntkImporter::parallel_utterances() {
+  const auto utterances = block_.in_reader("nbruttsineachrecurrentiter"), frames = block_.in_reader("frameMode");
+  if (!utterances || (frames && block_.yes_no(*frames))) return;  // which concerns single frames
+  lose(utterances->line,
+       core::format(
+           "nbruttsineachrecurrentiter = {} is the number of utterances in a minibatch of a recurrent network, which "
+           "--minibatch counts for one: give --minibatch",
+           shown(utterances->value)));
 }
 
 void CntkImporter::gradient_bits() {
@@ -268,9 +294,22 @@ void CntkImporter::learning_rate() {
   }
   set("learning-rate", toml(rates[0]), origin);
   set("learning-rate-per", toml(per_sample ? "sample" : "minibatch"));
+  warm_up(per_sample);
   if (rates.size() == 1) return;
   set("schedule", toml("table"));
   set("schedule-rates", core::format("[{}]", core::join(rates, ", ")));
+}
+
+/// The rate at the beginning of warmupEpochs, in the unit of the learning rate.
+void CntkImporter::warm_up(bool per_sample) {
+  const Entry* from = block_.only_one_of(Section::sgd, {"startLearnRatePerMB", "startLearnRatePerSample"});
+  if (from == nullptr) return;
+  if (!block_.given(Section::sgd, "warmupEpochs"))
+    return lose(from->line, core::format("{} = {} has no effect without warmupEpochs", from->key, shown(from->value)));
+  const bool given_per_sample = same_key(from->key, "startLearnRatePerSample");
+  const double factor = given_per_sample == per_sample ? 1 : given_per_sample ? sizes_[0] : 1 / sizes_[0];
+  set("warm-up-from", toml(block_.number(*from) * factor),
+      factor == 1 ? "" : core::format("{} {}, of minibatchSize {}", from->key, shown(from->value), toml(sizes_[0])));
 }
 
 void CntkImporter::momentum() {
@@ -297,6 +336,8 @@ void CntkImporter::momentum() {
     set("momentum-time-constant", toml(value));
   }
   if (value > 0) set("unit-gain-momentum", toml(true), "as CNTK computes it");
+  if (value > 0 && method_ != nullptr && method_->section == Section::asgd)
+    note(method_line_, "DataParallelASGD: CNTK's workers apply the momentum, here the servers do");
   const Entry* other = block_.find(Section::sgd, "useNesterovMomentum");
   if (other != nullptr) note(other->line, "useNesterovMomentum: in the SGD block CNTK read useNAG and ignored this key");
   const bool nesterov =
