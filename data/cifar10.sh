@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 out=data/cifar10.h5
 have $out && exit 0
 [ -n "${CIFAR10_DIR:-}" ] || fail "set CIFAR10_DIR to the folder of CIFAR-10's binary version, cifar-10-batches-bin"
-"$paragrad" data import-cifar --from "$CIFAR10_DIR" --out $out --name cifar10 --normalise --source "Krizhevsky, 2009"
+"$paragrad" data import-cifar --from "$CIFAR10_DIR" --out $out --name cifar10 --valid 5000 --normalise --source "Krizhevsky, 2009"

@@ -37,4 +37,4 @@ check "$from" train-images-idx3-ubyte ba891046e6505d7aadcbbe25680a0738ad16aec93b
 check "$from" train-labels-idx1-ubyte 65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5
 check "$from" t10k-images-idx3-ubyte 0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7
 check "$from" t10k-labels-idx1-ubyte ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2
-"$paragrad" data import-idx --from "$from" --out $out --name mnist --source "the four files of LeCun, Cortes and Burges"
+"$paragrad" data import-idx --from "$from" --out $out --name mnist --valid 5000 --source "the four files of LeCun, Cortes and Burges"

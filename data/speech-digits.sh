@@ -16,7 +16,7 @@ from=${FSDD_DIR:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 labels=$work/0.h5
-"$paragrad" data import-fsdd --recordings "$from" --context 5+5 --out "$labels"
+"$paragrad" data import-fsdd --recordings "$from" --test 5 --valid 5 --context 5+5 --out "$labels"
 for pass in 1 2 3; do
   aligned=$work/$pass.h5
   [ $pass -lt 3 ] || aligned=$out

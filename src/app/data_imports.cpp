@@ -25,7 +25,16 @@ void add_sample_import_options(CLI::App& command, data::SampleImportOptions& opt
   add_number(command, "--valid", options.valid, core::any_count, "training samples to set aside for validation");
 }
 
-void add_image_import_options(CLI::App& command, data::ImageImportOptions& options) {
+void add_scale(CLI::App& command, data::SampleImportOptions& options) {
+  command
+      .add_option(
+          "--scale", options.scale,
+          "how the network sees features of uint8: bytes (255 is 1), none (as they are), or auto, none if no value is "
+          "above 1 and otherwise bytes, which a table is only taken for if it contains 255")
+      ->check(CLI::IsMember({"auto", "bytes", "none"}));
+}
+
+void add_image_import_options(CLI::App& command, data::SampleImportOptions& options) {
   add_sample_import_options(command, options);
   add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
   command.add_flag("--normalise", options.normalise,
@@ -46,7 +55,20 @@ void check_set_aside(const CLI::App& command, const data::SampleImportOptions& o
   OptionUse use(command);
   use.require(options.valid > 0 || options.test > 0, {"seed"},
               core::format("is for drawing samples from the training set: give {} too", sets));
+  use.require(!options.normalise, {"scale"}, "has no effect with --normalise, which decides the scale: leave it out");
   use.check();
+}
+
+void add_classes(CLI::App& command, std::size_t& classes) {
+  add_number(command, "--classes", classes, {.least = 0, .most = data::most_classes},
+             "number of classes (0: largest training label + 1)");
+}
+
+/// What was written, what was read as what, and what is probably not meant, a line each.
+void print_imported(const data::Imported& imported, const std::string& path) {
+  print_written(imported, path);
+  for (const std::string& line : imported.taken) fmt::print("{}\n", with_flags(core::printable_message(line)));
+  for (const std::string& line : imported.warnings) fmt::print("warning: {}\n", with_flags(core::printable_message(line)));
 }
 
 void add_import_idx(CLI::App& data) {
@@ -58,16 +80,17 @@ void add_import_idx(CLI::App& data) {
   command->add_option("--test-images", options->test_images, "file of test images, instead of the one in --from");
   command->add_option("--test-labels", options->test_labels, "file of test labels, instead of the one in --from");
   add_image_import_options(*command, *options);
-  add_number(*command, "--classes", options->classes, core::any_count, "number of classes (0: largest training label + 1)");
+  add_scale(*command, *options);
+  add_classes(*command, options->classes);
   set_examples(*command, "paragrad data import-idx --from mnist --name mnist --valid 10 --out mnist.h5");
   command->callback([command, options] {
     OptionUse use(*command);
     const bool all_named = !options->train_images.empty() && !options->train_labels.empty() &&
                            !options->test_images.empty() && !options->test_labels.empty();
     use.require(!all_named, {"from"}, "has no effect when all four files are named: leave it out");
-    use.require(options->valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
     use.check();
-    print_written(data::import_idx(*options), options->out);
+    check_set_aside(*command, *options);
+    print_imported(data::import_idx(*options), options->out);
   });
 }
 
@@ -83,7 +106,7 @@ void add_import_cifar(CLI::App& data) {
                "paragrad data import-cifar --from cifar-10-batches-bin --name cifar10 --normalise --out cifar10.h5");
   command->callback([command, options] {
     check_set_aside(*command, *options);
-    print_written(data::import_cifar(*options), options->out);
+    print_imported(data::import_cifar(*options), options->out);
   });
 }
 
@@ -94,13 +117,16 @@ void add_import_images(CLI::App& data) {
   command->add_option("--from", options->folder, "folder with the two below")->required();
   command->add_option("--train", options->train, "folder of the training set, with a folder for each class");
   command->add_option("--test", options->test, "folder of the test set, likewise");
+  command->add_option("--validation", options->validation,
+                      "folder of the validation set, likewise (default: val, valid or validation, if there is one)");
   add_number(*command, "--channels", options->channels, {.least = 0, .most = 3},
              "1 for grey images, 3 for colour (0: as in the first training image)");
   add_image_import_options(*command, *options);
+  add_scale(*command, *options);
   set_examples(*command, "paragrad data import-images --from pictures --name pictures --valid 4 --out pictures.h5");
   command->callback([command, options] {
     check_set_aside(*command, *options);
-    print_written(data::import_image_folder(*options), options->out);
+    print_imported(data::import_image_folder(*options), options->out);
   });
 }
 
@@ -112,12 +138,19 @@ void add_import_numpy(CLI::App& data) {
   add_words(*command, "--arrays", options->arrays,
             "names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, y_valid, x_test, "
             "y_test, and of lengths_train, lengths_valid, lengths_test, the numbers of frames of sequences");
-  add_number(*command, "--classes", options->classes, core::any_count, "number of classes (0: largest training label + 1)");
+  add_classes(*command, options->classes);
   add_table_import_options(*command, *options);
+  add_scale(*command, *options);
+  command
+      ->add_option(
+          "--layout", options->layout,
+          "of images with channels: channels-last (samples x height x width x channels), channels-first, or auto, the "
+          "former unless the shape looks like the latter")
+      ->check(CLI::IsMember({"auto", "channels-last", "channels-first"}));
   set_examples(*command, "paragrad data import-numpy --from images.npz --name images --valid 10 --out images.h5");
   command->callback([command, options] {
     check_set_aside(*command, *options, "--valid or --test");
-    print_written(data::import_numpy(*options), options->out);
+    print_imported(data::import_numpy(*options), options->out);
   });
 }
 
@@ -130,6 +163,14 @@ void add_import_csv(CLI::App& data) {
   add_words(*command, "--targets", options->targets,
             "instead of labels, real-valued targets: names or numbers of their columns, such as price,7")
       ->excludes(label);
+  add_words(*command, "--leave-out", options->leave_out,
+            "columns that are neither features nor labels nor targets: their names or numbers, such as id,7");
+  command
+      ->add_option(
+          "--missing-labels", options->missing_labels,
+          "what to do with labels such as NA, ? or null: refuse them, leave-out (their lines), or class (take them for the "
+          "name of one)")
+      ->check(CLI::IsMember({"refuse", "leave-out", "class"}));
   command
       ->add_option("--separator", options->separator,
                    "of the columns: comma, semicolon, tab, or auto, what the first line has")
@@ -143,8 +184,11 @@ void add_import_csv(CLI::App& data) {
                "paragrad data import-csv --from flowers.csv --label species --name flowers --valid 4 --test 4 --normalise "
                "--out flowers.h5");
   command->callback([command, options] {
+    OptionUse use(*command);
+    use.require(options->targets.empty(), {"missing-labels"}, "is for labels, and these are --targets: leave it out");
+    use.check();
     check_set_aside(*command, *options, "--valid or --test");
-    print_written(data::import_csv(*options), options->out);
+    print_imported(data::import_csv(*options), options->out);
   });
 }
 
@@ -170,7 +214,7 @@ void import_kaldi(ImportKaldiArguments& arguments, const CLI::App& parser) {
   options.context = data::parse_context(arguments.context);
   options.frame_shift_s = parse_frame_shift(arguments.frame_shift);
   const auto imported = speech::import_kaldi(options);
-  print_written(imported.info, options.out);
+  print_imported(imported.info, options.out);
   if (options.skip_missing)
     fmt::print("skipped {} utterances without alignment and {} whose alignment has a different length\n",
                imported.without_alignment, imported.other_length);
@@ -206,7 +250,7 @@ void add_import_kaldi(CLI::App& data) {
   command->add_option("--licence", options.licence, "licence of the data, recorded in the data file");
   add_number(*command, "--valid", options.valid, core::any_count, "training utterances to set aside for validation");
   add_number(*command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
-  add_number(*command, "--classes", options.classes, core::any_count, "number of classes (0: largest training label + 1)");
+  add_classes(*command, options.classes);
   command->add_option("--class-names", options.class_names, "file of class names, one per line");
   set_examples(*command,
                "paragrad data import-kaldi --features feats.scp --alignments ali.ark --cmvn utterance --context 5+5 \\\n"
@@ -241,7 +285,7 @@ void add_import_fsdd(CLI::App& data) {
   command->callback([arguments] {
     arguments->options.context = data::parse_context(arguments->context);
     arguments->options.frame_shift_s = parse_frame_shift(arguments->frame_shift);
-    print_written(speech::import_fsdd(arguments->options), arguments->options.out);
+    print_imported(speech::import_fsdd(arguments->options), arguments->options.out);
   });
 }
 

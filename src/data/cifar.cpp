@@ -1,5 +1,6 @@
 #include "data/cifar.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -20,6 +21,7 @@ constexpr std::size_t plane = shape.height * shape.width, pixels = plane * shape
 
 /// One of the two collections.
 struct Version {
+  std::string name;
   std::vector<std::string> train, test;
   std::string class_names;  ///< the file
   std::size_t label_bytes, label, classes;
@@ -28,11 +30,19 @@ struct Version {
 Version version_of(const ImportCifarOptions& options) {
   const auto has = [&](const char* file) { return std::filesystem::exists(std::filesystem::path(options.folder) / file); };
   if (has("train.bin") && has("test.bin")) {
+    if (has("data_batch_1.bin"))
+      throw core::ConfigError(core::format(
+          "'{}' contains files of both CIFAR-10 and CIFAR-100: give a folder with one of them", options.folder));
     const bool fine = options.labels == "fine";
-    return {{"train.bin"},  {"test.bin"},     fine ? "fine_label_names.txt" : "coarse_label_names.txt", 2,
-            fine ? 1u : 0u, fine ? 100u : 20u};
+    return {core::format("CIFAR-100 with {} labels", options.labels),
+            {"train.bin"},
+            {"test.bin"},
+            fine ? "fine_label_names.txt" : "coarse_label_names.txt",
+            2,
+            fine ? 1u : 0u,
+            fine ? 100u : 20u};
   }
-  Version version{{}, {"test_batch.bin"}, "batches.meta.txt", 1, 0, 10};
+  Version version{"CIFAR-10", {}, {"test_batch.bin"}, "batches.meta.txt", 1, 0, 10};
   for (int batch = 1; batch <= 5; ++batch) version.train.push_back(core::format("data_batch_{}.bin", batch));
   for (const auto& files : {version.train, version.test})
     for (const std::string& file : files)
@@ -41,10 +51,13 @@ Version version_of(const ImportCifarOptions& options) {
             core::format("'{}' contains no {}: give a folder with the binary version of CIFAR-10 (data_batch_1.bin to "
                          "data_batch_5.bin, test_batch.bin) or of CIFAR-100 (train.bin, test.bin)",
                          options.folder, file));
+  if (options.labels != "fine")
+    throw core::ConfigError(
+        core::format("'{}' is CIFAR-10, whose images have one label each: leave out `labels`", options.folder));
   return version;
 }
 
-void read_into(ImportedSamples& images, const std::string& path, const Version& version, DatasetInfo& info) {
+void read_into(ImportedSamples& images, const std::string& path, const Version& version, Imported& info) {
   const std::string records = core::read_text(path);
   const std::size_t length = version.label_bytes + pixels;
   if (records.empty() || records.size() % length != 0)
@@ -77,14 +90,32 @@ std::vector<std::string> names_in(const std::filesystem::path& path, std::size_t
   return names.size() == classes ? names : std::vector<std::string>{};
 }
 
+/// Names the collection, and warns of files in the folder that are not read although they look like parts of it.
+void report_files(const std::filesystem::path& folder, const Version& version, Imported& info) {
+  info.taken.push_back(core::format("files: {}", version.name));
+  std::vector<std::string> others;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const auto is = [&](const std::vector<std::string>& files) { return std::ranges::find(files, name) != files.end(); };
+    if (name.ends_with(".bin") && !is(version.train) && !is(version.test)) others.push_back(name);
+  }
+  std::ranges::sort(others);
+  if (!others.empty())
+    info.warnings.push_back(core::format("left out {} .bin file{} of '{}': {}", others.size(), others.size() > 1 ? "s" : "",
+                                         folder.string(), some_of(others)));
+  if (info.class_names.empty() && std::filesystem::exists(folder / version.class_names))
+    info.warnings.push_back(core::format("'{}' does not name {} classes, so they have no names",
+                                         (folder / version.class_names).string(), version.classes));
+}
+
 }  // namespace
 
-DatasetInfo import_cifar(const ImportCifarOptions& options) {
+Imported import_cifar(const ImportCifarOptions& options) {
   if (options.labels != "fine" && options.labels != "coarse")
     throw core::ConfigError(core::format("labels are fine or coarse, not '{}'", options.labels));
   const Version version = version_of(options);
   const std::filesystem::path folder = options.folder;
-  DatasetInfo info;
+  Imported info;
   ImportedSamples train, test;
   for (const std::string& file : version.train) read_into(train, (folder / file).string(), version, info);
   for (const std::string& file : version.test) read_into(test, (folder / file).string(), version, info);
@@ -92,7 +123,10 @@ DatasetInfo import_cifar(const ImportCifarOptions& options) {
   info.image = shape;
   info.classes = version.classes;
   info.class_names = names_in(folder / version.class_names, version.classes);
-  return write_samples(options, std::move(info), "CIFAR's binary version", {std::move(train), {}, std::move(test)});
+  report_files(folder, version, info);
+  ImportCifarOptions write = options;
+  write.scale = "bytes";
+  return write_samples(write, std::move(info), "CIFAR's binary version", {std::move(train), {}, std::move(test)});
 }
 
 }  // namespace paragrad::data

@@ -6,7 +6,7 @@
 
 namespace paragrad::data {
 
-struct ImportCifarOptions : ImageImportOptions {
+struct ImportCifarOptions : SampleImportOptions {
   std::string folder;           ///< with CIFAR's binary version
   std::string labels = "fine";  ///< of CIFAR-100: fine or coarse
 };
@@ -16,6 +16,6 @@ struct ImportCifarOptions : ImageImportOptions {
 /// classes if their file is there. A record is a label, or a coarse and a fine one, and three planes of 1,024 bytes.
 /// Krizhevsky, Learning multiple layers of features from tiny images, 2009. Holds the files in memory.
 /// Throws ConfigError for missing and truncated files, and for labels outside the classes.
-DatasetInfo import_cifar(const ImportCifarOptions& options);
+Imported import_cifar(const ImportCifarOptions& options);
 
 }  // namespace paragrad::data

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,7 +13,9 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "data/csv_header.hpp"
 #include "data/csv_reader.hpp"
+#include "data/rounded_columns.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -39,15 +42,22 @@ std::optional<double> number_in(std::string_view text) {
 class CsvLabels {
  public:
   void add(const std::string& text, std::size_t line) {
-    const auto [found, is_new] =
-        found_.try_emplace(text, Label{static_cast<std::int32_t>(found_.size()), line, number_in(text)});
+    const std::optional<double> number = is_missing_value(text) ? std::nullopt : number_in(text);
+    const auto [found, is_new] = found_.try_emplace(text, Label{static_cast<std::int32_t>(found_.size()), line, number});
     ++found->second.count;
     numbers_.push_back(found->second.number);
   }
 
+  /// The first label if it is a text that occurs nowhere else, as the name of a column is; otherwise null.
+  const std::string* unique_first_text() const {
+    const auto first = std::ranges::find_if(found_, [](const auto& one) { return one.second.number == 0; });
+    const bool unique = numbers_.size() > 1 && first->second.count == 1 && !first->second.value;
+    return unique ? &first->first : nullptr;
+  }
+
   /// Gives each record the number of its class. Sets classes and class_names.
-  std::vector<std::int32_t> classes(const std::string& path, std::size_t first_line, DatasetInfo& info) const {
-    check(path, first_line);
+  std::vector<std::int32_t> classes(const std::string& path, DatasetInfo& info) const {
+    check(path);
     std::vector<std::int32_t> class_of(found_.size());  // by number of appearance
     if (std::ranges::all_of(found_, [](const auto& one) { return is_class(one.second.value); })) {
       for (const auto& [text, label] : found_)
@@ -82,26 +92,18 @@ class CsvLabels {
     return std::ranges::all_of(found_, [](const auto& one) { return one.second.value.has_value(); });
   }
 
-  void check(const std::string& path, std::size_t first_line) const {
-    std::size_t texts = 0;
-    const std::string* one = nullptr;
-    for (const auto& [text, label] : found_) {
-      if (label.value) continue;
-      texts += label.count;
-      one = &text;
-    }
-    if (texts == 1 && numbers_.size() > 1 && found_.at(*one).line == first_line)
-      throw core::ConfigError(
-          core::format("only the first label of '{}', '{}', is no number: say with `header` yes or no whether "
-                       "line {} names the columns",
-                       path, *one, first_line));
+  void check(const std::string& path) const {
     if (!all_numbers()) return;
-    for (const auto& [text, label] : found_)
+    constexpr const char* instead =
+        "choose the column of the classes with `label`, or name the columns of real-valued `targets`";
+    for (const auto& [text, label] : found_) {
+      const std::string where = core::format("the label '{}' in line {} of '{}'", text, label.line, path);
       if (std::floor(*label.value) != *label.value)
+        throw core::ConfigError(core::format("{} is a number with decimals, not a class: {}", where, instead));
+      if (std::abs(*label.value) >= most_classes)
         throw core::ConfigError(
-            core::format("the label '{}' in line {} of '{}' is a number with decimals, not a class: choose "
-                         "the column of the classes with `label`, or name the columns of real-valued `targets`",
-                         text, label.line, path));
+            core::format("{} is no class, of which a network can have {}: {}", where, most_classes, instead));
+    }
   }
 
   std::map<std::string, Label> found_;  // alphabetically
@@ -122,22 +124,26 @@ class CsvImport {
       : options_(options), file_(options.file), reader_(file_, separator_of(options.separator)) {
     if (options.header != "auto" && options.header != "yes" && options.header != "no")
       throw core::unknown_name("header", options.header, {"auto", "yes", "no"});
+    if (options.missing_labels != "refuse" && options.missing_labels != "class" && options.missing_labels != "leave-out")
+      throw core::unknown_name("missing-labels", options.missing_labels, {"refuse", "class", "leave-out"});
   }
 
-  DatasetInfo run() {
+  Imported run() {
     CsvRecord record;
     if (!reader_.next(record)) throw core::ConfigError(core::format("'{}' is empty", options_.file));
     begin(record);
     bool more = names_.empty() || reader_.next(record);
     if (!more)
       throw core::ConfigError(core::format("'{}' contains no records after the names of its columns", options_.file));
-    const std::size_t first_line = record.line;
     for (; more; more = reader_.next(record)) add(record);
-    DatasetInfo info;
-    info.dim = columns_ - answers_.size();
+    if (samples_.empty()) throw core::ConfigError(core::format("no record of '{}' has a label", options_.file));
+    check_first_record();
+    Imported info;
+    info.dim = features_.size();
     info.targets = options_.targets.size();
-    if (info.targets == 0) samples_.labels = labels_.classes(options_.file, first_line, info);
+    if (info.targets == 0) samples_.labels = labels_.classes(options_.file, info);
     info.source_sha256 = {core::format("{}: {}", file_.name(), file_.sha256())};
+    report(info);
     ImportedSubsets subsets;
     subsets[0] = std::move(samples_);
     return write_samples(options_, std::move(info), "CSV", std::move(subsets));
@@ -154,23 +160,59 @@ class CsvImport {
                        "`separator`",
                        options_.file, record.line));
     bool by_name = false;
-    if (!options_.targets.empty())
-      for (const std::string& target : options_.targets) by_name |= find("targets", target, record);
-    else if (!options_.label.empty())
-      by_name = find("label", options_.label, record);
-    else
-      answers_.push_back(columns_ - 1);
-    if (answers_.size() == columns_)
-      throw core::ConfigError(core::format("all columns of '{}' are `targets`, so there are no features", options_.file));
+    for (const std::string& column : options_.leave_out) by_name |= find("leave-out", column, record, left_out_);
+    if (record.fields.back().empty() && !is_left_out(columns_ - 1))
+      throw core::ConfigError(core::format(
+          "line {} of '{}' ends with a separator, so its last column, {}, is empty: remove the separator, or leave the "
+          "column out with `leave-out` {}",
+          record.line, options_.file, columns_, columns_));
+    for (const std::string& target : options_.targets) by_name |= find("targets", target, record, answers_);
+    if (!options_.label.empty()) by_name |= find("label", options_.label, record, answers_);
+    if (answers_.empty()) answers_.push_back(last_column());
+    for (std::size_t i = 0; i < columns_; ++i)
+      if (!is_answer(i) && !is_left_out(i)) features_.push_back(i);
+    if (features_.empty())
+      throw core::ConfigError(core::format("all columns of '{}' are {}, so there are no features", options_.file,
+                                           left_out_.empty() ? "`targets`" : "left out, labels or targets"));
     if (by_name || options_.header == "yes" || (options_.header == "auto" && seems_header(record))) names_ = record.fields;
+    check_names(record.line);
+    feature_rounding_.emplace(features_.size());
+    target_rounding_.emplace(options_.targets.size());
+  }
+
+  std::size_t last_column() const {
+    std::size_t last = columns_;
+    while (last > 0 && is_left_out(last - 1)) --last;
+    if (last == 0) throw core::ConfigError(core::format("`leave-out` names all columns of '{}'", options_.file));
+    return last - 1;
+  }
+
+  /// Refuses features without a name, and to take the last column for the labels if another is called that.
+  void check_names(std::size_t line) const {
+    if (names_.empty()) return;
+    for (const std::size_t column : features_)
+      if (names_[column].empty() || names_[column].starts_with("Unnamed: "))
+        throw core::ConfigError(core::format(
+            "column {} of '{}' {} in line {}, like the row numbers that pandas and R write: leave it out with "
+            "`leave-out` {}, or give it a name",
+            column + 1, options_.file,
+            names_[column].empty() ? "has no name" : core::format("is called '{}'", names_[column]), line, column + 1));
+    const std::size_t labels = column_of_labels(names_);
+    if (options_.label.empty() && options_.targets.empty() && labels < columns_ && !is_left_out(labels) &&
+        column_of_labels({names_[answers_.front()]}) == 1)
+      throw core::ConfigError(
+          core::format("'{}' has a column '{}', but the labels would be taken from the last one, '{}': choose with `label`",
+                       options_.file, names_[labels], names_[answers_.front()]));
   }
 
   /// Finds the column that an option names or numbers. Returns whether it does so by name.
-  bool find(std::string_view option, const std::string& text, const CsvRecord& record) {
+  bool find(std::string_view option, const std::string& text, const CsvRecord& record, std::vector<std::size_t>& columns) {
     const std::optional<std::size_t> number = number_of_column(option, text);
-    answers_.push_back(number ? *number : column_called(option, text, record));
-    if (std::ranges::count(answers_, answers_.back()) > 1)
-      throw core::ConfigError(core::format("`{}` names column {} twice", option, answers_.back() + 1));
+    columns.push_back(number ? *number : column_called(option, text, record));
+    if (std::ranges::count(columns, columns.back()) > 1)
+      throw core::ConfigError(core::format("`{}` names column {} twice", option, columns.back() + 1));
+    if (&columns != &left_out_ && is_left_out(columns.back()))
+      throw core::ConfigError(core::format("`{}` and `leave-out` both name column {}", option, columns.back() + 1));
     return !number;
   }
 
@@ -197,46 +239,124 @@ class CsvImport {
     return static_cast<std::size_t>(std::ranges::find(names, text) - names.begin());
   }
 
-  bool is_feature(std::size_t column) const { return std::ranges::find(answers_, column) == answers_.end(); }
+  bool is_answer(std::size_t column) const { return std::ranges::find(answers_, column) != answers_.end(); }
+  bool is_left_out(std::size_t column) const { return std::ranges::find(left_out_, column) != left_out_.end(); }
+
+  core::ConfigError ask_for_header(std::size_t line, const std::string& why) const {
+    return core::ConfigError(core::format("line {} of '{}' {}: say with `header` yes or no whether it names the columns",
+                                          line, options_.file, why));
+  }
 
   bool seems_header(const CsvRecord& record) const {
-    std::size_t numbers = 0;
-    for (std::size_t i = 0; i < columns_; ++i) numbers += is_feature(i) && number_in(record.fields[i]);
-    if (numbers > 0 && numbers < columns_ - answers_.size())
-      throw core::ConfigError(
-          core::format("line {} of '{}' contains numbers and other texts: say with `header` yes or no "
-                       "whether it names the columns",
-                       record.line, options_.file));
-    return numbers == 0;
+    std::vector<double> numbers;
+    std::size_t missing = 0;
+    for (std::size_t i = 0; i < columns_; ++i) {
+      if (is_left_out(i) || (is_answer(i) && options_.targets.empty())) continue;
+      missing += is_missing_value(record.fields[i]);
+      if (const auto number = number_in(record.fields[i])) numbers.push_back(*number);
+    }
+    const std::size_t values = columns_ - left_out_.size() - (options_.targets.empty() ? 1 : 0);
+    if (missing == values) throw ask_for_header(record.line, "contains no values");
+    if (numbers.empty()) return true;
+    if (numbers.size() < values) throw ask_for_header(record.line, "contains numbers and other texts");
+    if (options_.targets.empty()) {
+      const auto label = number_in(record.fields[answers_.front()]);
+      if (!label) return false;  // check_first_record() compares it with the other labels
+      numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(
+                                           std::ranges::count_if(features_, [&](auto i) { return i < answers_.front(); })),
+                     *label);
+    }
+    if (count_up(numbers)) throw ask_for_header(record.line, "contains numbers that count up, as names of columns may");
+    return false;
+  }
+
+  /// Whether the first record, which was taken for a sample, looks like names of columns next to the others.
+  void check_first_record() const {
+    if (!names_.empty() || options_.header != "auto") return;
+    if (const std::string* label = labels_.unique_first_text())
+      throw ask_for_header(line_of_columns_,
+                           core::format("has the label '{}', which is no number and occurs nowhere else", *label));
+    const std::size_t columns = features_.size();
+    if (options_.normalise ? first_row_stands_apart(samples_.exact, columns)
+                           : first_row_stands_apart(samples_.values, columns))
+      throw ask_for_header(line_of_columns_, "contains numbers that are far from those of all other records");
   }
 
   void add(const CsvRecord& record) {
     if (record.fields.size() != columns_)
       throw core::ConfigError(core::format("line {} of '{}' has {} fields, but line {} has {}", record.line, options_.file,
                                            record.fields.size(), line_of_columns_, columns_));
-    for (std::size_t i = 0; i < columns_; ++i) {
-      const std::string& text = record.fields[i];
-      if (text.empty()) throw refused(record, i, "is missing: fill it in, or leave the record out");
-      if (is_feature(i)) samples_.values.push_back(number(record, i));
+    const bool labelled = options_.targets.empty();
+    if (labelled && options_.missing_labels == "leave-out" && is_missing_value(record.fields[answers_.front()])) {
+      ++without_label_;
+      return;
     }
-    if (options_.targets.empty()) return add_label(record, answers_.front());
-    for (const std::size_t column : answers_) samples_.targets.push_back(number(record, column));
+    for (std::size_t i = 0; i < columns_; ++i)
+      if (record.fields[i].empty() && !is_left_out(i))
+        throw refused(record, i, "is missing: fill it in, or leave the record out");
+    for (std::size_t f = 0; f < features_.size(); ++f) {
+      const double value = number(record, features_[f]);
+      options_.normalise ? samples_.exact.push_back(value) : samples_.values.push_back(feature_rounding_->round(f, value));
+    }
+    if (labelled) return add_label(record, answers_.front());
+    for (std::size_t t = 0; t < answers_.size(); ++t)
+      samples_.targets.push_back(target_rounding_->round(t, number(record, answers_[t])));
   }
 
   void add_label(const CsvRecord& record, std::size_t column) {
     const std::string& text = record.fields[column];
-    if (number_in(text) && !std::isfinite(*number_in(text)))
+    if (is_missing_value(text) && options_.missing_labels == "refuse")
+      throw refused(
+          record, column,
+          core::format("is the label '{}', which usually means that it is missing: say with `missing-labels` whether it "
+                       "is a class or its record is left out",
+                       text));
+    if (!is_missing_value(text) && number_in(text) && !std::isfinite(*number_in(text)))
       throw refused(record, column, core::format("is the label '{}', which is no class", text));
     labels_.add(text, record.line);
   }
 
-  float number(const CsvRecord& record, std::size_t column) const {
+  /// "length" or, without names, "3".
+  std::string name_of(std::size_t column) const {
+    return names_.empty() || names_[column].empty() ? core::format("{}", column + 1) : names_[column];
+  }
+
+  std::string names_of(const std::vector<std::size_t>& columns) const {
+    std::vector<std::string> names;
+    for (const std::size_t column : columns) names.push_back(name_of(column));
+    return some_of(names);
+  }
+
+  /// Warns if the number of a column is also the name of another.
+  void warn_of_number(Imported& info, std::string_view option, const std::string& text) const {
+    const auto named = std::ranges::find(names_, text);
+    const auto number = text.find_first_not_of("0123456789") == std::string::npos ? std::stoul(text) : 0;
+    if (named != names_.end() && number > 0 && static_cast<std::size_t>(named - names_.begin()) != number - 1)
+      info.warnings.push_back(core::format("`{}` {} is the column with this number, '{}', not the one called '{}'", option,
+                                           text, names_[number - 1], text));
+  }
+
+  void report(Imported& info) const {
+    if (!options_.label.empty()) warn_of_number(info, "label", options_.label);
+    for (const std::string& target : options_.targets) warn_of_number(info, "targets", target);
+    for (const std::string& column : options_.leave_out) warn_of_number(info, "leave-out", column);
+    info.taken.push_back(core::format(
+        "columns: {}; features {}; {} {}", names_.empty() ? "not named" : core::format("named in line {}", line_of_columns_),
+        names_of(features_), options_.targets.empty() ? "label" : "targets", names_of(answers_)));
+    if (!left_out_.empty()) info.taken.push_back(core::format("left out: columns {}", names_of(left_out_)));
+    if (without_label_ > 0) info.taken.push_back(core::format("left out: {} records without a label", without_label_));
+    for (const std::size_t column : features_) info.feature_names.push_back(name_of(column));
+    warn_of_rounding(info, *feature_rounding_, *target_rounding_,
+                     [&](std::size_t target) { return core::format("target {}", name_of(answers_[target])); });
+  }
+
+  double number(const CsvRecord& record, std::size_t column) const {
     const std::string& text = record.fields[column];
     const std::optional<double> value = number_in(text);
     if (!value) throw refused(record, column, core::format("is '{}', which is not a number", text));
     if (!std::isfinite(*value) || std::abs(*value) > std::numeric_limits<float>::max())
       throw refused(record, column, core::format("is '{}', which is not a finite number of float32", text));
-    return static_cast<float>(*value);
+    return *value;
   }
 
   core::ConfigError refused(const CsvRecord& record, std::size_t column, const std::string& why) const {
@@ -248,15 +368,17 @@ class CsvImport {
   const ImportCsvOptions& options_;
   GzipFile file_;
   CsvReader reader_;
-  std::size_t columns_ = 0, line_of_columns_ = 0;
-  std::vector<std::size_t> answers_;  // the columns of the label or of the targets
-  std::vector<std::string> names_;    // of the columns, if they have any
+  std::size_t columns_ = 0, line_of_columns_ = 0, without_label_ = 0;
+  std::vector<std::size_t> answers_;              // the columns of the label or of the targets
+  std::vector<std::size_t> left_out_, features_;  // and the others, which rise
+  std::vector<std::string> names_;                // of the columns, if they have any
+  std::optional<RoundedColumns> feature_rounding_, target_rounding_;
   ImportedSamples samples_;
   CsvLabels labels_;
 };
 
 }  // namespace
 
-DatasetInfo import_csv(const ImportCsvOptions& options) { return CsvImport(options).run(); }
+Imported import_csv(const ImportCsvOptions& options) { return CsvImport(options).run(); }
 
 }  // namespace paragrad::data

@@ -8,8 +8,11 @@
 namespace paragrad::data {
 
 struct ImportCsvOptions : SampleImportOptions {
-  std::string file;                  ///< plain or .gz
-  std::string label;                 ///< name or number (from 1) of the column of labels; empty: the last
+  std::string file;                    ///< plain or .gz
+  std::string label;                   ///< name or number (from 1) of the column of labels; empty: the last
+  std::vector<std::string> leave_out;  ///< names or numbers of columns that are neither features nor labels nor targets
+  /// What becomes of a label that stands for a missing one (is_missing_value): refuse, leave-out (its record), or class.
+  std::string missing_labels = "refuse";
   std::vector<std::string> targets;  ///< instead of a label: names or numbers of the columns of real-valued targets
   std::string separator = "auto";    ///< or comma, semicolon, tab (CsvReader)
   std::string header =
@@ -20,8 +23,9 @@ struct ImportCsvOptions : SampleImportOptions {
 /// features, numbers with a decimal point, in the others. Labels are numbers of classes from 0 on if all are whole numbers;
 /// otherwise they are the names of the classes, which are numbered in alphabetical order, or by value if all are numbers.
 /// Holds the features in memory. Throws ConfigError, with line and column, for features that are missing, no numbers, not
-/// finite or too large for float32, for missing labels and labels with decimals, and for records of different lengths; and
-/// for a first record of which it is not clear whether it names the columns.
-DatasetInfo import_csv(const ImportCsvOptions& options);
+/// finite or too large for float32, for missing labels, labels with decimals and labels that no network can have as classes,
+/// and for records of different lengths; and where two readings are equally likely: whether the first record names the
+/// columns, whether a column without a name is a feature, and which column holds the labels.
+Imported import_csv(const ImportCsvOptions& options);
 
 }  // namespace paragrad::data

@@ -18,6 +18,7 @@ namespace paragrad::data {
 
 enum class Subset : std::size_t { train, valid, test };
 inline constexpr std::array<std::string_view, 3> subset_names{"train", "valid", "test"};
+inline constexpr std::size_t most_classes = 1'000'000;  ///< as many outputs can a network have
 
 /// The description in a data file; see data/README.md for the format.
 struct DatasetInfo {

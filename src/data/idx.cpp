@@ -1,6 +1,7 @@
 #include "data/idx.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -13,11 +14,13 @@
 namespace paragrad::data {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string find_in(const std::string& folder, const std::string& what, int rank) {
   for (const char* separator : {"-", "."})
     for (const char* ending : {"", ".gz"}) {
-      const auto path = std::filesystem::path(folder) / core::format("{}{}idx{}-ubyte{}", what, separator, rank, ending);
-      if (std::filesystem::exists(path)) return path.string();
+      const auto path = fs::path(folder) / core::format("{}{}idx{}-ubyte{}", what, separator, rank, ending);
+      if (fs::exists(path)) return path.string();
     }
   throw core::ConfigError(
       core::format("'{}' contains no {}-idx{}-ubyte, plain or .gz; give a folder with the four IDX files, or name each file",
@@ -50,7 +53,7 @@ struct Half {
   }
 
   /// As they are stored, the names and checksums going into `info`.
-  ImportedSamples take(DatasetInfo& info) && {
+  ImportedSamples take(Imported& info) && {
     for (const auto* file : {&images, &labels})
       info.source_sha256.push_back(core::format("{}: {}", file->name, file->sha256));
     ImportedSamples samples;
@@ -59,6 +62,24 @@ struct Half {
     return samples;
   }
 };
+
+/// Names the files that are read, and warns of IDX files in the folder that are not.
+void report_files(const ImportIdxOptions& options, Imported& info) {
+  const std::array<std::string, 4> paths{options.train_images, options.train_labels, options.test_images,
+                                         options.test_labels};
+  std::vector<std::string> names, others;
+  for (const std::string& path : paths) names.push_back(fs::path(path).filename().string());
+  info.taken.push_back(core::format("files: {}", core::join(names, ", ")));
+  if (options.folder.empty()) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(options.folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find("idx") != std::string::npos && std::ranges::find(names, name) == names.end()) others.push_back(name);
+  }
+  std::ranges::sort(others);
+  if (!others.empty())
+    info.warnings.push_back(core::format("left out {} IDX file{} of '{}': {}", others.size(), others.size() > 1 ? "s" : "",
+                                         options.folder, some_of(others)));
+}
 
 ImportIdxOptions with_paths(ImportIdxOptions options) {
   const auto find = [&](std::string& path, const char* option, const std::string& what, int rank) {
@@ -77,7 +98,7 @@ ImportIdxOptions with_paths(ImportIdxOptions options) {
 
 }  // namespace
 
-DatasetInfo import_idx(const ImportIdxOptions& given) {
+Imported import_idx(const ImportIdxOptions& given) {
   const auto options = with_paths(given);
   Half train(options.train_images, options.train_labels);
   Half test(options.test_images, options.test_labels);
@@ -85,7 +106,7 @@ DatasetInfo import_idx(const ImportIdxOptions& given) {
                   test.images.shape.end()))
     throw core::ConfigError(core::format("training and test images differ in size: {} and {}",
                                          core::join(train.images.shape, "x"), core::join(test.images.shape, "x")));
-  DatasetInfo info;
+  Imported info;
   info.dim = train.images.row_elements();
   const std::vector<std::size_t>& shape = train.images.shape;
   if (shape.size() == 3) info.image = ImageShape{shape[1], shape[2], 1};
@@ -95,6 +116,7 @@ DatasetInfo import_idx(const ImportIdxOptions& given) {
   train.check_labels(info.classes);
   test.check_labels(info.classes);
   ImportedSamples for_training = std::move(train).take(info), for_test = std::move(test).take(info);
+  report_files(options, info);
   return write_samples(options, std::move(info), "IDX", {std::move(for_training), {}, std::move(for_test)});
 }
 

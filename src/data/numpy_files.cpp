@@ -2,6 +2,7 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -15,6 +16,12 @@ namespace paragrad::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// "x_train" of "x_train.npy"; other names as they are.
+std::string array_of(std::string file) {
+  if (file.ends_with(".npy")) file.resize(file.size() - 4);
+  return file;
+}
 
 core::ConfigError no_array(const std::string& path, const std::string& array) {
   return core::ConfigError(core::format("'{}' contains no array '{}'", path, array));
@@ -32,6 +39,14 @@ class NpzArchive : public NumpyFiles {
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
     throw core::ConfigError(core::format("cannot read '{}' as an .npz file: {}", path, why));
+  }
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (zip_int64_t i = 0; i < zip_get_num_entries(archive_.get(), 0); ++i)
+      if (const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0)) names.push_back(array_of(name));
+    std::ranges::sort(names);
+    return names;
   }
 
   bool has(const std::string& array) const override {
@@ -81,6 +96,14 @@ class NpzArchive : public NumpyFiles {
 class NpyFolder : public NumpyFiles {
  public:
   explicit NpyFolder(std::string path) : path_(std::move(path)) {}
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_))
+      if (entry.is_regular_file() && entry.path().extension() == ".npy") names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    return names;
+  }
 
   bool has(const std::string& array) const override { return fs::is_regular_file(file_of(array)); }
 

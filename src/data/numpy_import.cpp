@@ -18,6 +18,7 @@
 #include "core/sha256.hpp"
 #include "data/npy.hpp"
 #include "data/numpy_files.hpp"
+#include "data/rounded_columns.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -75,6 +76,13 @@ class ArrayNames {
     return found == names_.end() ? "" : found->second;
   }
 
+  /// Arrays that belong to no set.
+  std::vector<std::string> left_out(const NumpyFiles& files) const {
+    std::vector<std::string> names = files.names();
+    for (const auto& [usual, name] : names_) std::erase(names, name);
+    return names;
+  }
+
  private:
   static bool is_usual(const std::string& name) {
     for (const ArrayKind& kind : array_kinds)
@@ -99,14 +107,18 @@ class ArrayNames {
 class NumpyImport {
  public:
   explicit NumpyImport(const ImportNumpyOptions& options)
-      : options_(options), files_(open_numpy_files(options.from)), names_(options, *files_) {}
+      : options_(options), files_(open_numpy_files(options.from)), names_(options, *files_) {
+    if (options.layout != "auto" && options.layout != "channels-last" && options.layout != "channels-first")
+      throw core::unknown_name("layout", options.layout, {"auto", "channels-last", "channels-first"});
+  }
 
-  DatasetInfo run() {
+  Imported run() {
     ImportedSubsets subsets;
     for (const Subset subset : subsets_in_order) subsets[static_cast<std::size_t>(subset)] = read(subset);
     if (info_.targets == 0)
       info_.classes =
           options_.classes > 0 ? options_.classes : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
+    report(subsets);
     return write_samples(options_, std::move(info_), "NumPy", std::move(subsets));
   }
 
@@ -138,7 +150,21 @@ class NumpyImport {
   void take(const std::string& name, const Use& use) {
     const std::vector<std::byte> bytes = files_->read(name);
     info_.source_sha256.push_back(core::format("{}.npy: {}", name, core::sha256(bytes)));
-    use(parse_npy(bytes, name));
+    const NpyArray array = parse_npy(bytes, name);
+    arrays_.push_back(core::format("{} ({} {})", name, core::join(array.shape, "x"), array.dtype()));
+    use(array);
+  }
+
+  void report(const ImportedSubsets& subsets) {
+    info_.taken.push_back(core::format("arrays: {}", core::join(arrays_, ", ")));
+    if (const auto left_out = names_.left_out(*files_); !left_out.empty())
+      info_.warnings.push_back(
+          core::format("left out {} array{} of another name: {}; `arrays` says what they are, for example x_valid={}",
+                       left_out.size(), left_out.size() > 1 ? "s" : "", some_of(left_out), left_out.front()));
+    if (info_.targets > 0 && std::ranges::all_of(subsets[0].targets, [](float y) { return y >= 0 && std::floor(y) == y; }))
+      info_.warnings.push_back("the targets are whole numbers: if they are classes, convert them to integers");
+    warn_of_rounding(info_, feature_rounding_, target_rounding_,
+                     [](std::size_t i) { return core::format("target {}", i + 1); });
   }
 
   void read_features(const NpyArray& array, Subset subset, ImportedSamples& samples) {
@@ -151,33 +177,69 @@ class NumpyImport {
     const bool bytes = array.kind == 'u' && array.element_bytes == 1;
     check_alike(array, bytes, subset);
     rows_ = shape[0];
-    if (bytes) {
-      samples.pixels.resize(array.elements());
-      for (std::size_t i = 0; i < array.elements(); ++i) samples.pixels[i] = static_cast<std::uint8_t>(array.integer(i));
-      return;
+    const bool exact = options_.normalise && !bytes;
+    if (!bytes)
+      core::require_memory(
+          static_cast<double>(array.elements()) * (exact ? sizeof(double) : sizeof(float)),
+          core::format("the array '{}' of '{}' as {}", array.name, options_.from, exact ? "float64" : "float32"));
+    bytes   ? samples.pixels.reserve(array.elements())
+    : exact ? samples.exact.reserve(array.elements())
+            : samples.values.reserve(array.elements());
+    for (std::size_t i = 0; i < array.elements(); ++i) {
+      const std::size_t from = channels_first(shape) ? with_channels_last(i) : i;
+      if (bytes)
+        samples.pixels.push_back(static_cast<std::uint8_t>(array.integer(from)));
+      else if (exact)
+        samples.exact.push_back(finite(array, from));
+      else
+        samples.values.push_back(feature_rounding_.round(i % info_.dim, finite(array, from)));
     }
-    core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
-                         core::format("the array '{}' of '{}' as float32", array.name, options_.from));
-    samples.values.resize(array.elements());
-    for (std::size_t i = 0; i < array.elements(); ++i) samples.values[i] = finite(array, i);
   }
 
-  static float finite(const NpyArray& array, std::size_t i) {
+  static double finite(const NpyArray& array, std::size_t i) {
     const double value = array.number(i);
     if (!std::isfinite(value))
-      throw core::ConfigError(core::format("{} is {}, which is not a finite number", array.place(i), value));
+      throw core::ConfigError(core::format("{} is {}, which is not a finite number", array.place(i),
+                                           std::isnan(value) ? std::abs(value) : value));
     if (std::abs(value) > std::numeric_limits<float>::max())
       throw core::ConfigError(core::format("{} is {}, which is too large for float32", array.place(i), value));
-    return static_cast<float>(value);
+    return value;
+  }
+
+  bool channels_first(const std::vector<std::size_t>& shape) const {
+    return shape.size() == 4 && options_.layout == "channels-first";
+  }
+
+  /// Where the element of [samples][height][width][channels] is in [samples][channels][height][width].
+  std::size_t with_channels_last(std::size_t i) const {
+    const std::size_t pixels = info_.image->height * info_.image->width, channels = info_.image->channels;
+    const std::size_t sample = i / info_.dim, pixel = i % info_.dim / channels, channel = i % channels;
+    return (sample * channels + channel) * pixels + pixel;
+  }
+
+  std::optional<ImageShape> image_of(const NpyArray& array) const {
+    const std::vector<std::size_t>& shape = array.shape;
+    if (shape.size() < 4 && options_.layout != "auto")
+      throw core::ConfigError(core::format("`layout` is for images with channels, and the shape of '{}' is {}: leave it out",
+                                           array.name, core::join(shape, "x")));
+    if (shape.size() < 3) return std::nullopt;
+    if (shape.size() == 3) return ImageShape{shape[1], shape[2], 1};
+    const auto few = [](std::size_t size) { return size <= 4; };
+    if (options_.layout == "auto" && few(shape[1]) && !few(shape[3]))
+      throw core::ConfigError(core::format(
+          "the images '{}' of the shape {} have either {} channels before height and width, as in PyTorch, or {} "
+          "channels after them: say with `layout` channels-first or channels-last",
+          array.name, core::join(shape, "x"), shape[1], shape[3]));
+    return channels_first(shape) ? ImageShape{shape[2], shape[3], shape[1]} : ImageShape{shape[1], shape[2], shape[3]};
   }
 
   /// Sets the form of the samples, or checks that it is the same.
   void check_alike(const NpyArray& array, bool bytes, Subset subset) {
     const std::vector<std::size_t>& shape = array.shape;
     const std::size_t dim = array.elements() / shape[0];
-    std::optional<ImageShape> image;
-    if (shape.size() > 2) image = ImageShape{shape[1], shape[2], shape.size() == 4 ? shape[3] : 1};
+    const std::optional<ImageShape> image = image_of(array);
     if (subset == Subset::train) {
+      feature_rounding_ = RoundedColumns(dim);
       info_.dim = dim;
       info_.image = image;
       bytes_ = bytes;
@@ -201,7 +263,10 @@ class NumpyImport {
           "the array '{}' of {} has the shape {}, but there are {} samples, each of which has an integer as its "
           "label, or any number of floating-point numbers as targets",
           array.name, array.dtype(), core::join(shape, "x"), rows_));
-    if (subset == Subset::train && real) info_.targets = columns;
+    if (subset == Subset::train && real) {
+      info_.targets = columns;
+      target_rounding_ = RoundedColumns(columns);
+    }
     const auto named = [](std::size_t targets) {
       return targets == 0 ? "a label" : core::format("{} target{}", targets, targets > 1 ? "s" : "");
     };
@@ -217,7 +282,8 @@ class NumpyImport {
     core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
                          core::format("the array '{}' of '{}' as float32", array.name, options_.from));
     samples.targets.resize(array.elements());
-    for (std::size_t i = 0; i < array.elements(); ++i) samples.targets[i] = finite(array, i);
+    for (std::size_t i = 0; i < array.elements(); ++i)
+      samples.targets[i] = target_rounding_.round(i % columns, finite(array, i));
   }
 
   void read_labels(const NpyArray& array, ImportedSamples& samples) const {
@@ -226,6 +292,10 @@ class NumpyImport {
       if (label < 0 || label >= std::numeric_limits<std::int32_t>::max())
         throw core::ConfigError(core::format("{} is the label {}, which is no class (targets are floating-point numbers)",
                                              array.place(i), array.text(i)));
+      if (options_.classes == 0)
+        check_number_of_classes(static_cast<std::size_t>(label) + 1,
+                                core::format("{}, which is the label {},", array.place(i), label),
+                                "number the classes from 0, or convert real-valued targets to floating-point numbers");
       samples.labels.push_back(static_cast<std::int32_t>(label));
     }
   }
@@ -253,7 +323,9 @@ class NumpyImport {
   const ImportNumpyOptions& options_;
   std::unique_ptr<NumpyFiles> files_;
   ArrayNames names_;
-  DatasetInfo info_;
+  Imported info_;
+  std::vector<std::string> arrays_;  // that were read
+  RoundedColumns feature_rounding_{0}, target_rounding_{0};
   bool bytes_ = false;    // whether the training set is of uint8
   std::size_t rows_ = 0;  // samples of the set that is being read
 };
@@ -268,6 +340,6 @@ std::vector<std::string> usual_array_names() {
   return all;
 }
 
-DatasetInfo import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
+Imported import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
 
 }  // namespace paragrad::data

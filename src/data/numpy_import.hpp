@@ -12,6 +12,9 @@ struct ImportNumpyOptions : SampleImportOptions {
   std::string from;                 ///< an .npz file, or a folder of .npy files
   std::vector<std::string> arrays;  ///< "x_train=NAME" for arrays that do not have a usual name
   std::size_t classes = 0;          ///< 0: the largest training label + 1
+  /// Of images with channels: channels-last, [samples][height][width][channels]; channels-first, [samples][channels][height]
+  /// [width]; or auto: channels-last, unless the shape looks like channels-first, which is refused.
+  std::string layout = "auto";
 };
 
 /// All names under which import_numpy finds arrays without `arrays`.
@@ -29,8 +32,8 @@ std::vector<std::string> usual_array_names();
 /// train_labels; …_val and …_validation; and for a training set alone x, X, y and lengths.
 ///
 /// Holds the arrays in memory. Throws ConfigError for damaged files, missing arrays, other types, shapes that do not match
-/// each other, numbers that are not finite or too large for float32, labels outside the classes, and both labels and
-/// targets.
-DatasetInfo import_numpy(const ImportNumpyOptions& options);
+/// each other, numbers that are not finite or too large for float32, labels outside the classes or that no network can have
+/// as classes, and both labels and targets.
+Imported import_numpy(const ImportNumpyOptions& options);
 
 }  // namespace paragrad::data

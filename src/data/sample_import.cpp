@@ -117,70 +117,141 @@ void check_set_aside(const SampleImportOptions& options, const ImportedSubsets& 
                        i == 1 ? "validation" : "test", subset_names[i]));
   const std::size_t count = train.count();
   if (options.valid >= count || options.test >= count - options.valid)
-    throw core::ConfigError(core::format(
-        "setting aside {} {} for validation{} uses up all {} training {}; choose fewer", options.valid, train.what(),
-        options.test > 0 ? core::format(" and {} for the test", options.test) : "", count, train.what()));
+    throw core::ConfigError(
+        core::format("setting aside {} {} for validation{} uses up all {} training {}: give a smaller `valid`{}",
+                     options.valid, train.what(), options.test > 0 ? core::format(" and {} for the test", options.test) : "",
+                     count, train.what(), options.test > 0 ? " or `test`" : ""));
 }
 
-/// The scale and offset that give these numbers mean 0 and variance 1.
+struct Spread {
+  double mean, deviation;
+};
+
+/// Of these features of the units of the training set, all together.
 template <class T>
-core::Encoding normalising(const std::vector<T>& features, const ImportedSamples& train, const DatasetInfo& info,
-                           const Units& units) {
-  const UnitRows rows(train, info.dim);
+Spread spread_of(const std::vector<T>& features, const ImportedSamples& train, std::size_t dim, const Units& units) {
+  const UnitRows rows(train, dim);
   const auto mean_of = [&](const auto& function) {
     double sum = 0;
     std::size_t samples = 0;
     for (const std::uint32_t unit : units) {
       const core::Range range = rows.of(unit);
       samples += range.size();
-      for (const double x : std::span(features).subspan(range.begin * info.dim, range.size() * info.dim)) sum += function(x);
+      for (const double x : std::span(features).subspan(range.begin * dim, range.size() * dim)) sum += function(x);
     }
-    return sum / static_cast<double>(samples * info.dim);
+    return sum / static_cast<double>(samples * dim);
   };
-  const double some = features[rows.of(units.front()).begin * info.dim];  // equal numbers differ from it by exactly 0
+  const double some = features[rows.of(units.front()).begin * dim];  // equal numbers differ from it by exactly 0
   const double mean = some + mean_of([&](double x) { return x - some; });
   const double variance = mean_of([&](double x) { return (x - mean) * (x - mean); });
   if (!(variance > 0)) throw core::ConfigError("all features of the training set are the same: they cannot be normalised");
-  const double scale = 1 / std::sqrt(variance);
-  return {info.encoding.type, static_cast<float>(scale), static_cast<float>(-mean * scale)};
+  return {mean, std::sqrt(variance)};
 }
 
-/// Gives each feature mean 0 and variance 1 over these units of the training set.
-void normalise_each(ImportedSubsets& subsets, std::size_t dim, const Units& units) {
-  const UnitRows rows(subsets[0], dim);
-  std::vector<double> means(dim, 0), variances(dim, 0);
-  double samples = 0;
-  const auto each_row = [&](const auto& body) {
-    for (const std::uint32_t unit : units)
-      for (std::size_t row = rows.of(unit).begin; row < rows.of(unit).end; ++row) body(subsets[0].values.data() + row * dim);
-  };
-  each_row([&](const float* row) {
-    ++samples;
-    for (std::size_t d = 0; d < dim; ++d) means[d] += row[d];
-  });
-  for (double& mean : means) mean /= samples;
-  each_row([&](const float* row) {
-    for (std::size_t d = 0; d < dim; ++d) variances[d] += (row[d] - means[d]) * (row[d] - means[d]);
-  });
-  for (ImportedSamples& set : subsets)
-    for (std::size_t i = 0; i < set.values.size(); ++i) {
-      const std::size_t d = i % dim;
-      const double variance = variances[d] / samples, centred = set.values[i] - means[d];
-      set.values[i] = static_cast<float>(variance > 0 ? centred / std::sqrt(variance) : centred);
+/// Mean and standard deviation (1 if it is 0) of each feature over these units of the training set.
+class Moments {
+ public:
+  Moments(const ImportedSamples& train, std::size_t dim, const Units& units)
+      : means_(dim, 0), deviations_(dim, 0), dim_(dim) {
+    const UnitRows rows(train, dim);
+    const std::size_t first = rows.of(units.front()).begin;  // equal numbers differ from the first by exactly 0
+    double samples = 0;
+    const auto each = [&](const auto& body) {
+      for (const std::uint32_t unit : units)
+        for (std::size_t row = rows.of(unit).begin; row < rows.of(unit).end; ++row)
+          for (std::size_t d = 0; d < dim; ++d) body(d, train.exact[row * dim + d]);
+    };
+    for (const std::uint32_t unit : units) samples += static_cast<double>(rows.of(unit).size());
+    each([&](std::size_t d, double x) { means_[d] += x - train.exact[first * dim + d]; });
+    for (std::size_t d = 0; d < dim; ++d) means_[d] = train.exact[first * dim + d] + means_[d] / samples;
+    each([&](std::size_t d, double x) { deviations_[d] += (x - means_[d]) * (x - means_[d]); });
+    for (double& deviation : deviations_) deviation = deviation > 0 ? std::sqrt(deviation / samples) : 1;
+  }
+
+  double normalised(std::size_t element, double x) const {
+    const std::size_t d = element % dim_;
+    return (x - means_[d]) / deviations_[d];
+  }
+
+ private:
+  std::vector<double> means_, deviations_;
+  std::size_t dim_;
+};
+
+/// Replaces the exact features by normalised ones in float32: those of images all together, or else each feature by itself.
+void normalise(ImportedSubsets& subsets, const DatasetInfo& info, const Units& units) {
+  const auto replace = [&](const auto& normalised) {
+    for (ImportedSamples& set : subsets) {
+      set.values.resize(set.exact.size());
+      for (std::size_t i = 0; i < set.exact.size(); ++i) set.values[i] = static_cast<float>(normalised(i, set.exact[i]));
+      std::vector<double>().swap(set.exact);
     }
+  };
+  if (info.image) {
+    const Spread all = spread_of(subsets[0].exact, subsets[0], info.dim, units);
+    replace([&](std::size_t, double x) { return (x - all.mean) / all.deviation; });
+  } else {
+    const Moments each(subsets[0], info.dim, units);
+    replace([&](std::size_t i, double x) { return each.normalised(i, x); });
+  }
 }
 
-/// Sets the encoding and, where each feature is normalised by itself, changes the values.
-void scale(const SampleImportOptions& options, DatasetInfo& info, ImportedSubsets& subsets, const Units& units) {
-  const bool bytes = info.encoding.type == core::NumberType::uint8;
-  info.encoding = {info.encoding.type, bytes ? 1.f / 255 : 1.f};
-  if (!options.normalise) return;
-  if (bytes)
-    info.encoding = normalising(subsets[0].pixels, subsets[0], info, units);
-  else if (info.image)
-    info.encoding = normalising(subsets[0].values, subsets[0], info, units);
-  else
-    normalise_each(subsets, info.dim, units);
+/// The factor of uint8 features that are not normalised.
+float scale_of_bytes(const SampleImportOptions& options, const DatasetInfo& info, const ImportedSubsets& subsets) {
+  if (options.scale == "bytes") return 1.f / 255;
+  if (options.scale == "none") return 1;
+  std::uint8_t most = 0;
+  for (const ImportedSamples& set : subsets)
+    if (!set.empty()) most = std::max(most, std::ranges::max(set.pixels));
+  if (most <= 1) return 1;
+  if (!info.image && most < 255)
+    throw core::ConfigError(core::format(
+        "the features are a table of uint8 of which the largest is {}: give `scale` none to take them as they are, "
+        "or bytes if they are brightness, of which 255 is to be 1",
+        most));
+  return 1.f / 255;
+}
+
+/// Sets the encoding of uint8 features, and normalises others.
+void scale(const SampleImportOptions& options, Imported& info, ImportedSubsets& subsets, const Units& units) {
+  if (subsets[0].pixels.empty()) {
+    if (options.scale != "auto")
+      throw core::ConfigError("`scale` is for features of uint8, and these are of another type: leave it out");
+    info.encoding = {core::NumberType::float32};
+    if (options.normalise) normalise(subsets, info, units);
+  } else if (options.normalise) {
+    const Spread all = spread_of(subsets[0].pixels, subsets[0], info.dim, units);
+    const double scale = 1 / all.deviation;
+    info.encoding = {core::NumberType::uint8, static_cast<float>(scale), static_cast<float>(-all.mean * scale)};
+  } else {
+    info.encoding = {core::NumberType::uint8, scale_of_bytes(options, info, subsets)};
+    const std::uint8_t most = std::ranges::max(subsets[0].pixels);
+    if (info.encoding.scale != 1 && most < 64 && options.scale == "auto")
+      info.warnings.push_back(
+          core::format("the largest pixel is {} of 255, so the network sees at most {:.2g}: `scale` none takes "
+                       "pixels as they are",
+                       most, most * info.encoding.scale));
+  }
+}
+
+/// The features that rise by one from each sample to the next, as the index of a table does.
+std::vector<std::size_t> counting_features(const ImportedSamples& train, std::size_t dim) {
+  std::vector<std::size_t> counting(dim);
+  std::iota(counting.begin(), counting.end(), std::size_t{0});
+  const auto number = [&](std::size_t row, std::size_t d) {
+    return train.exact.empty() ? static_cast<double>(train.values[row * dim + d]) : train.exact[row * dim + d];
+  };
+  const std::size_t samples = train.pixels.empty() ? train.count(dim) : 0;
+  for (std::size_t row = 1; row < samples && !counting.empty(); ++row)
+    std::erase_if(counting, [&](std::size_t d) { return number(row, d) - number(row - 1, d) != 1; });
+  constexpr std::size_t few = 5;
+  return samples < few || dim == 1 ? std::vector<std::size_t>{} : counting;
+}
+
+void warn_of_indices(Imported& info, const ImportedSamples& train) {
+  for (const std::size_t d : counting_features(train, info.dim))
+    info.warnings.push_back(
+        core::format("{} counts the samples, as the index of a table does: is it one of their features?", feature(info, d)));
 }
 
 std::string source_of(const SampleImportOptions& options, const std::string& format, const char* what) {
@@ -193,15 +264,15 @@ std::string source_of(const SampleImportOptions& options, const std::string& for
 
 }  // namespace
 
-DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, const std::string& format,
-                          ImportedSubsets subsets) {
+Imported write_samples(const SampleImportOptions& options, Imported info, const std::string& format,
+                       ImportedSubsets subsets) {
   const UnitRows train(subsets[0], info.dim);
   check_set_aside(options, subsets, train);
   const std::array<Units, 3> drawn = draw(train.count(), options);
   info.name = options.name;
   info.source = source_of(options, format, train.what());
   info.licence = options.licence;
-  info.encoding.type = subsets[0].values.empty() ? core::NumberType::uint8 : core::NumberType::float32;
+  warn_of_indices(info, subsets[0]);
   scale(options, info, subsets, drawn[0]);
   DatasetWriter writer(options.out, info);
   for (const Subset subset : {Subset::train, Subset::valid, Subset::test}) {
@@ -209,7 +280,7 @@ DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, 
     const bool own = subset != Subset::train && !subsets[i].empty();
     write(writer, subset, subsets[own ? i : 0], info, own ? all_of(subsets[i], info.dim) : drawn[i]);
   }
-  return writer.finish();
+  return finish_import(writer, std::move(info));
 }
 
 }  // namespace paragrad::data

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.hpp"
+#include "data/import_report.hpp"
 
 namespace paragrad::data {
 
@@ -21,34 +21,34 @@ struct SampleImportOptions {
   std::size_t test = 0;    ///< and the test set; both are drawn at random
   std::uint64_t seed = 1;  ///< for that draw
   bool normalise = false;  ///< features of mean 0 and variance 1 over the training set
-};
-
-/// Of collections with a test set of their own and many images.
-struct ImageImportOptions : SampleImportOptions {
-  ImageImportOptions() { valid = 5000; }
+  /// How the network sees uint8 features that are not normalised: bytes (0 to 255 as 0 to 1), none (as they are), or auto:
+  /// none if no value is above 1, otherwise bytes, which of a table is only clear if it contains 255.
+  std::string scale = "auto";
 };
 
 /// Features as they are stored, uint8 or float32, and labels or targets.
 struct ImportedSamples {
   std::vector<std::uint8_t> pixels;  ///< [samples][dim], of images [height][width][channels]; empty if there are values
   std::vector<float> values;         ///< [samples][dim]
+  std::vector<double> exact;         ///< [samples][dim], in place of values that are to be normalised and then rounded
   std::vector<std::int32_t> labels;  ///< [samples]; empty if there are targets
   std::vector<float> targets;        ///< [samples][DatasetInfo::targets]
   std::vector<std::size_t> lengths;  ///< of sequences, in samples; empty: samples are independent
 
-  std::size_t count(std::size_t dim) const { return std::max(pixels.size(), values.size()) / dim; }
-  bool empty() const { return pixels.empty() && values.empty(); }
+  std::size_t count(std::size_t dim) const { return std::max({pixels.size(), values.size(), exact.size()}) / dim; }
+  bool empty() const { return pixels.empty() && values.empty() && exact.empty(); }
 };
 
 using ImportedSubsets = std::array<ImportedSamples, 3>;  ///< by Subset; all but the training set may be empty
 
 /// Writes a data file. Validation and test samples that are drawn from the training set keep their order, and so does the
-/// rest. uint8 features are scaled to go from 0 to 1. With `normalise`, one scale and offset gives all uint8 features, or
-/// all features of images, mean 0 and variance 1; other float features get a mean and a variance each, constant ones become
-/// 0. `info`: source_sha256, dim, image, classes or targets, and class_names. Throws ConfigError if too many samples are set
-/// aside, or for a subset that exists, for a label outside the classes, and for a training set without any contrast to
-/// normalise.
-DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, const std::string& format,
-                          ImportedSubsets subsets);
+/// rest. With `normalise`, one scale and offset in the file gives all uint8 features mean 0 and variance 1 over the training
+/// set. All floating-point features of images together, and each of other features, get that mean and variance before they
+/// are rounded; constant ones become 0. `info`: source_sha256, dim, image, classes or targets, class_names, and what the
+/// importer reports. Throws ConfigError if too many samples are set aside, or for a subset that exists, for a label outside
+/// the classes, for a training set without any contrast to normalise, and for uint8 features of which it is not clear how
+/// they are scaled.
+Imported write_samples(const SampleImportOptions& options, Imported info, const std::string& format,
+                       ImportedSubsets subsets);
 
 }  // namespace paragrad::data

@@ -50,6 +50,10 @@ DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
     throw std::logic_error("DatasetWriter: no features, or neither classes nor targets, or both");
   if (info_.dim % info_.context.frames() != 0 || (!info_.class_names.empty() && info_.class_names.size() != info_.classes))
     throw std::logic_error("DatasetWriter: a context or names of classes that do not fit");
+  if (info_.classes > most_classes)
+    throw core::ConfigError(
+        core::format("there are {} classes, and a network can have {}: give fewer", info_.classes, most_classes));
+  training_.samples_of.assign(info_.classes, 0);
   info_.path = path;
   info_.samples = {};
   info_.sequences = {};
@@ -82,12 +86,19 @@ void DatasetWriter::append_features(std::span<const T> features, std::size_t row
       features.size() != rows * info_.frame_dim() || rows > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
     throw std::logic_error("DatasetWriter: rows that were not announced, or of the wrong type or length");
   if constexpr (!std::is_same_v<T, std::uint8_t>) check_finite("feature", features, info_.frame_dim(), rows_, group_);
+  if (subset_ == Subset::train && !features.empty()) {
+    const auto [least, most] = std::ranges::minmax(features);
+    training_.least = std::min(training_.least, static_cast<double>(least));
+    training_.most = std::max(training_.most, static_cast<double>(most));
+  }
   file_.write_rows(group_ + "/features", rows_, features);
   hash_.add_features(subset_, std::as_bytes(features));
 }
 
 void DatasetWriter::append_answers(std::span<const std::int32_t> labels) {
   check_labels(labels, info_.classes, rows_, group_);
+  if (subset_ == Subset::train)
+    for (const std::int32_t label : labels) ++training_.samples_of[static_cast<std::size_t>(label)];
   file_.write_rows(group_ + "/labels", rows_, labels);
   hash_.add_labels(subset_, labels);
 }

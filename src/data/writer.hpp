@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,12 @@
 
 namespace paragrad::data {
 
+/// What a training set contains, counted while it is written.
+struct TrainingContent {
+  std::vector<std::size_t> samples_of;                                    ///< [classes]; empty if there are targets
+  double least = std::numeric_limits<double>::infinity(), most = -least;  ///< features as stored
+};
+
 /// Writes a data file row by row; needs memory only for the rows of one call.
 ///
 ///   DatasetWriter writer("x.h5", description);
@@ -22,8 +29,8 @@ namespace paragrad::data {
 ///   writer.begin(Subset::test, 100); …       // subsets in any order; an omitted one is empty
 ///   writer.finish();
 ///
-/// The file appears (or replaces an older one) at finish(). Throws ConfigError for a full disk, a label outside
-/// 0 … classes-1, or a feature or target that is not finite; std::logic_error for inconsistent counts.
+/// The file appears (or replaces an older one) at finish(). Throws ConfigError for a full disk, more than most_classes, a
+/// label outside 0 … classes-1, or a feature or target that is not finite; std::logic_error for inconsistent counts.
 class DatasetWriter {
  public:
   /// `description`: everything except path, content_sha256, samples and sequences, which the writer fills in.
@@ -45,6 +52,9 @@ class DatasetWriter {
   /// Returns the description with the counts and the content_sha256.
   DatasetInfo finish();
 
+  /// Of the rows of the training set so far.
+  const TrainingContent& training() const { return training_; }
+
  private:
   template <class T>
   void append_features(std::span<const T> features, std::size_t rows);
@@ -59,6 +69,7 @@ class DatasetWriter {
   Hdf5File file_;
   DatasetInfo info_;
   ContentHash hash_;
+  TrainingContent training_;
   Subset subset_{};
   std::string group_;  // of the subset being written, empty if none
   std::size_t rows_ = 0;

@@ -32,6 +32,7 @@ struct Recording {
   std::size_t digit = 0;
   std::size_t index = 0;
   std::string path{};
+  double sample_rate = 0;
   Features features{};
 
   auto order() const { return std::tie(speaker, digit, index); }
@@ -51,18 +52,25 @@ std::optional<Recording> parse_name(const std::filesystem::path& path) {
   return recording;
 }
 
-std::vector<Recording> list(const std::string& folder) {
+/// left_out: the names of other files and folders, without hidden ones.
+std::vector<Recording> list(const std::string& folder, std::vector<std::string>& left_out) {
   if (!std::filesystem::is_directory(folder)) throw core::ConfigError(core::format("there is no folder '{}'", folder));
   std::vector<Recording> all;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (auto recording = parse_name(entry.path())) all.push_back(std::move(*recording));
+    if (auto recording = parse_name(entry.path()))
+      all.push_back(std::move(*recording));
+    else if (const std::string name = entry.path().filename().string(); !name.starts_with('.'))
+      left_out.push_back(name);
+  std::ranges::sort(left_out);
   if (all.empty()) throw core::ConfigError(core::format("'{}' has no recordings named like 7_jackson_32.wav", folder));
   std::ranges::sort(all, {}, &Recording::order);
   return all;
 }
 
-Features features_of(const Recording& recording, const ImportFsddOptions& options) {
+/// Sets the recording's sample rate.
+Features features_of(Recording& recording, const ImportFsddOptions& options) {
   const Wave wave = read_wav(recording.path);
+  recording.sample_rate = wave.sample_rate;
   FbankOptions fbank{.frame = {}, .bins = options.bins};
   fbank.frame.sample_rate = wave.sample_rate;
   fbank.frame.shift_s = options.frame_shift_s;
@@ -77,6 +85,26 @@ Features features_of(const Recording& recording, const ImportFsddOptions& option
   return features;
 }
 
+/// With another rate the same filter covers other frequencies.
+void check_rates(const std::vector<Recording>& all) {
+  for (const Recording& recording : all)
+    if (recording.sample_rate != all.front().sample_rate)
+      throw core::ConfigError(
+          core::format("'{}' has {} samples per second, but '{}' has {}: resample the recordings to one rate",
+                       recording.path, recording.sample_rate, all.front().path, all.front().sample_rate));
+}
+
+void report(data::Imported& info, const std::vector<Recording>& all, const std::vector<std::string>& left_out,
+            const ImportFsddOptions& options) {
+  info.taken.push_back(
+      core::format("recordings: {} of {} samples per second; indices below {} for the test{}, the others for training",
+                   all.size(), all.front().sample_rate, options.test,
+                   options.valid > 0 ? core::format(", the next {} for validation", options.valid) : ""));
+  if (!left_out.empty())
+    info.warnings.push_back(core::format("left out {} files and folders not named like 7_jackson_32.wav: {}",
+                                         left_out.size(), data::some_of(left_out)));
+}
+
 /// One digest for all files: the digest of lines "digest  file".
 std::string digest_of(const std::vector<Recording>& all) {
   std::string lines;
@@ -85,8 +113,8 @@ std::string digest_of(const std::vector<Recording>& all) {
   return core::sha256(std::as_bytes(std::span(lines)));
 }
 
-data::DatasetInfo describe(const std::vector<Recording>& all, const ImportFsddOptions& options) {
-  data::DatasetInfo info;
+data::Imported describe(const std::vector<Recording>& all, const ImportFsddOptions& options) {
+  data::Imported info;
   info.name = "speech-digits";
   info.source = core::format("{} recordings of the Free Spoken Digit Dataset", all.size());
   info.licence = "CC BY-SA 4.0";
@@ -110,8 +138,9 @@ void write(data::DatasetWriter& writer, data::Subset subset, const std::vector<R
   for (const auto& recording : all)
     if (subset_of(recording, options) == subset) frames += recording.features.rows;
   if (subset == data::Subset::train && frames == 0)
-    throw core::ConfigError(core::format("'{}' has no recordings for training: their indices begin at {}",
-                                         options.recordings, options.test + options.valid));
+    throw core::ConfigError(
+        core::format("'{}' has no recordings for training, whose indices begin at {}: give a smaller `test` or `valid`",
+                     options.recordings, options.test + options.valid));
   writer.begin(subset, frames);
   for (const auto& recording : all) {
     if (subset_of(recording, options) != subset) continue;
@@ -124,16 +153,19 @@ void write(data::DatasetWriter& writer, data::Subset subset, const std::vector<R
 
 }  // namespace
 
-data::DatasetInfo import_fsdd(const ImportFsddOptions& options) {
+data::Imported import_fsdd(const ImportFsddOptions& options) {
   if (options.states == 0) throw core::ConfigError("a word needs at least one state");
-  auto all = list(options.recordings);
+  std::vector<std::string> left_out;
+  auto all = list(options.recordings, left_out);
   for (auto& recording : all) recording.features = features_of(recording, options);
-  const auto info = describe(all, options);
+  check_rates(all);
+  auto info = describe(all, options);
+  report(info, all, left_out, options);
   const WordModels models(info.class_names);
   data::DatasetWriter writer(options.out, info);
   for (const auto subset : {data::Subset::train, data::Subset::valid, data::Subset::test})
     write(writer, subset, all, models, options);
-  return writer.finish();
+  return data::finish_import(writer, std::move(info));
 }
 
 }  // namespace paragrad::speech

@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <string>
 
-#include "data/dataset.hpp"
+#include "data/import_report.hpp"
 
 namespace paragrad::speech {
 
 struct ImportFsddOptions {
-  std::string recordings;  ///< folder of files {digit}_{speaker}_{index}.wav; others are ignored
+  std::string recordings;  ///< folder of files {digit}_{speaker}_{index}.wav; others are left out and reported
   std::string out;         ///< the data file to write
   std::size_t states = 6;  ///< of each digit
   std::size_t test =
@@ -26,8 +26,8 @@ struct ImportFsddOptions {
 /// states of its word. Utterances are named after their files and ordered by speaker, digit, index. Holds all features in
 /// memory.
 ///
-/// Throws ConfigError, naming the file, for folders without recordings, files that read_wav rejects, and recordings with
-/// fewer frames than a word has states.
-data::DatasetInfo import_fsdd(const ImportFsddOptions& options);
+/// Throws ConfigError, naming the file, for folders without recordings, files that read_wav rejects, recordings with fewer
+/// frames than a word has states, and recordings with different sample rates.
+data::Imported import_fsdd(const ImportFsddOptions& options);
 
 }  // namespace paragrad::speech

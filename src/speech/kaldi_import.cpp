@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -58,9 +59,11 @@ class Import {
     if (sets_[0].utterances.empty()) throw core::ConfigError("no utterances are left for the training set");
     describe();
     if (normaliser_.learns()) learn();
+    rounding_ = data::RoundedColumns(dim_);
     data::DatasetWriter writer(options_.out, result_.info);
     for (const auto subset : {Subset::train, Subset::valid, Subset::test}) write(writer, subset);
-    result_.info = writer.finish();
+    report();
+    result_.info = data::finish_import(writer, std::move(result_.info));
     return std::move(result_);
   }
 
@@ -70,9 +73,10 @@ class Import {
   void set_aside();
   void describe();
   void learn();
+  void report();
   void write(data::DatasetWriter& writer, Subset subset);
   void check_labels(const std::string& key, const std::vector<std::int32_t>& labels) const;
-  Features features_of(const Set& set, const Utterance& utterance) const;
+  Matrix<double> features_of(const Set& set, const Utterance& utterance) const;
   SpokenBy who(const Set& set, const Utterance& utterance) const;
   const KaldiTable& open(const std::string& name);
 
@@ -83,6 +87,7 @@ class Import {
   std::array<const KaldiTable*, 3> features_{}, alignments_{};
   std::array<Set, 3> sets_;
   std::size_t dim_ = 0, largest_label_ = 0;
+  data::RoundedColumns rounding_{0};
   ImportedKaldi result_;
 };
 
@@ -134,7 +139,7 @@ bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utte
 void Import::set_aside() {
   const auto all = std::move(sets_[0].utterances);
   if (options_.valid >= all.size())
-    throw core::ConfigError(core::format("a validation set of {} uses up all {} training utterances; choose a smaller one",
+    throw core::ConfigError(core::format("a validation set of {} uses up all {} training utterances: give a smaller `valid`",
                                          options_.valid, all.size()));
   const auto order =
       core::RandomStream(options_.seed, core::Purpose::validation_split).permutation(static_cast<std::uint32_t>(all.size()));
@@ -179,11 +184,39 @@ void Import::describe() {
   info.context = options_.context;
   info.dim = dim_ * info.context.frames();
   info.classes = options_.classes > 0 ? options_.classes : largest_label_ + 1;
+  data::check_number_of_classes(info.classes, core::format("the label {} of '{}'", largest_label_, options_.alignments[0]),
+                                "alignments are classes, from Kaldi's ali-to-pdf");
   info.frame_shift_s = options_.frame_shift_s;
   if (!options_.class_names.empty()) info.class_names = read_names(options_.class_names);
   if (!info.class_names.empty() && info.class_names.size() != info.classes)
     throw core::ConfigError(core::format("'{}' names {} classes, but there are {}", options_.class_names,
                                          info.class_names.size(), info.classes));
+}
+
+/// Alignments may serve several sets, so those without features are counted over all.
+void Import::report() {
+  auto& info = result_.info;
+  info.taken.push_back(
+      core::format("utterances: {} for training, {} for validation, {} for the test; a frame every {:g} ms; cmvn {}",
+                   sets_[0].utterances.size(), sets_[1].utterances.size(), sets_[2].utterances.size(),
+                   1000 * info.frame_shift_s, options_.cmvn));
+  if (const std::string loss = rounding_.loss([](std::size_t d) { return core::format("feature {}", d + 1); });
+      !loss.empty())
+    info.warnings.push_back(
+        core::format("float32, in which features are stored, rounds {}: `cmvn` subtracts its mean first", loss));
+  std::vector<std::string> unused;
+  std::set<const KaldiTable*> seen;
+  for (const KaldiTable* alignments : alignments_) {
+    if (alignments == nullptr || !seen.insert(alignments).second) continue;
+    for (std::size_t entry = 0; entry < alignments->size(); ++entry) {
+      const std::string& key = alignments->key(entry);
+      if (std::ranges::none_of(features_, [&](const KaldiTable* table) { return table != nullptr && table->find(key); }))
+        unused.push_back(key);
+    }
+  }
+  if (!unused.empty())
+    info.warnings.push_back(
+        core::format("left out {} alignments of utterances without features: {}", unused.size(), data::some_of(unused)));
 }
 
 SpokenBy Import::who(const Set& set, const Utterance& utterance) const {
@@ -194,8 +227,9 @@ SpokenBy Import::who(const Set& set, const Utterance& utterance) const {
   return {key, found == speakers_.end() ? "" : found->second, set.subset};
 }
 
-Features Import::features_of(const Set& set, const Utterance& utterance) const {
-  return features_[set.table]->object(utterance.features).matrix<float>();
+/// In double until they are normalised.
+Matrix<double> Import::features_of(const Set& set, const Utterance& utterance) const {
+  return features_[set.table]->object(utterance.features).matrix<double>();
 }
 
 void Import::learn() {
@@ -219,11 +253,15 @@ void Import::write(data::DatasetWriter& writer, Subset subset) {
     const auto spoken = who(set, utterance);
     auto features = features_of(set, utterance);
     normaliser_.apply(spoken, features);
-    if (!std::all_of(features.values.begin(), features.values.end(), [](float x) { return std::isfinite(x); }))
+    std::vector<float> values;
+    for (std::size_t i = 0; i < features.values.size(); ++i)
+      values.push_back(options_.cmvn == "none" ? rounding_.round(i % dim_, features.values[i])
+                                               : static_cast<float>(features.values[i]));
+    if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); }))
       throw refused(spoken.utterance, "has features that are not finite");
     const auto labels = alignments_[set.table]->object(utterance.alignment).whole();
     check_labels(spoken.utterance, labels);
-    writer.append(std::span<const float>(features.values), std::span<const std::int32_t>(labels));
+    writer.append(std::span<const float>(values), std::span<const std::int32_t>(labels));
     writer.end_sequence(spoken.utterance, spoken.speaker);
   }
 }

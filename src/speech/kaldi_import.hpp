@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "data/dataset.hpp"
+#include "data/import_report.hpp"
 
 namespace paragrad::speech {
 
@@ -30,7 +30,7 @@ struct ImportKaldiOptions {
 
 /// The result of an import.
 struct ImportedKaldi {
-  data::DatasetInfo info;
+  data::Imported info;
   std::size_t without_alignment = 0;  ///< utterances that were skipped
   std::size_t other_length = 0;       ///< utterances that were skipped: alignment of another length, or no frames
 };

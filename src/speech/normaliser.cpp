@@ -9,8 +9,8 @@ namespace paragrad::speech {
 namespace {
 
 /// frame -> matrix [dim][dim + 1] times (frame, 1).
-void transform(const Matrix<double>& matrix, Features& features) {
-  std::vector<float> frame(features.columns);
+void transform(const Matrix<double>& matrix, Matrix<double>& features) {
+  std::vector<double> frame(features.columns);
   for (std::size_t t = 0; t < features.rows; ++t) {
     const auto out = features.row(t);
     frame.assign(out.begin(), out.end());
@@ -18,7 +18,7 @@ void transform(const Matrix<double>& matrix, Features& features) {
       const auto row = matrix.row(d);
       double sum = row[frame.size()];
       for (std::size_t i = 0; i < frame.size(); ++i) sum += row[i] * frame[i];
-      out[d] = static_cast<float>(sum);
+      out[d] = sum;
     }
   }
 }
@@ -39,19 +39,19 @@ FeatureStatistics& Normaliser::statistics_of(const SpokenBy& who, std::size_t di
   return learnt_.try_emplace(key_of(how_, who), dim).first->second;
 }
 
-void Normaliser::learn(const SpokenBy& who, const Features& features) {
+void Normaliser::learn(const SpokenBy& who, const Matrix<double>& features) {
   if (how_ == "speaker" || (how_ == "global" && who.set == 0)) statistics_of(who, features.columns).add(features);
 }
 
-void Normaliser::apply_matrix(const Matrix<double>& matrix, Features& features) const {
+void Normaliser::apply_matrix(const Matrix<double>& matrix, Matrix<double>& features) const {
   const std::size_t dim = features.columns;
   if (matrix.rows == dim && matrix.columns == dim + 1 && dim != 2) return transform(matrix, features);
   FeatureStatistics statistics(dim);
-  statistics.add(matrix);
+  statistics.load(matrix);
   statistics.normalise(features);
 }
 
-void Normaliser::apply(const SpokenBy& who, Features& features) const {
+void Normaliser::apply(const SpokenBy& who, Matrix<double>& features) const {
   if (how_ == "none") return;
   if (learns()) return learnt_.at(key_of(how_, who)).normalise(features);
   if (how_ == "utterance") {

@@ -34,14 +34,14 @@ class Normaliser {
   bool learns() const { return how_ == "speaker" || how_ == "global"; }  ///< learn() must first be called with all features
   bool needs_speakers() const { return how_ == "speaker"; }
   bool reads_file() const { return lone_ || table_; }
-  void learn(const SpokenBy& who, const Features& features);
+  void learn(const SpokenBy& who, const Matrix<double>& features);
 
   /// In place. Throws ConfigError for an utterance missing in the file or a matrix of the wrong size.
-  void apply(const SpokenBy& who, Features& features) const;
+  void apply(const SpokenBy& who, Matrix<double>& features) const;
 
  private:
   FeatureStatistics& statistics_of(const SpokenBy& who, std::size_t dim);
-  void apply_matrix(const Matrix<double>& matrix, Features& features) const;
+  void apply_matrix(const Matrix<double>& matrix, Matrix<double>& features) const;
 
   std::string how_;
   std::unordered_map<std::string, FeatureStatistics> learnt_;  // by speaker and set; for lookup only, never iterated

@@ -76,7 +76,7 @@ class Documents(unittest.TestCase):
         (self.folder / "data").mkdir()
         (self.folder / "build/paragrad").symlink_to(PROGRAM)
         (self.folder / "sim").symlink_to(ROOT / "sim")
-        made = subprocess.run([PROGRAM, "data", "import-idx", "--from", FASHION_MNIST, "--name", "fashion-mnist", "--out",
+        made = subprocess.run([PROGRAM, "data", "import-idx", "--from", FASHION_MNIST, "--name", "fashion-mnist", "--valid", "5000", "--out",
                                self.folder / "data/fashion-mnist.h5"], capture_output=True, text=True)
         self.assertEqual(made.returncode, 0, made.stderr)
         for page in WITH_FASHION_MNIST:

@@ -212,6 +212,7 @@ TEST_CASE("MNIST imports as the MNIST that is known", "[data]") {
   }
   const TemporaryFolder folder;
   options.out = folder.file("mnist.h5");
+  options.valid = 5000;
   import_idx(options);
   const auto dataset = Dataset::open(options.out);
   CHECK(dataset->info().samples == std::array<std::size_t, 3>{55000, 5000, 10000});
@@ -237,6 +238,7 @@ TEST_CASE("Fashion-MNIST imports as the Fashion-MNIST that is known", "[data]") 
   }
   const TemporaryFolder folder;
   options.out = folder.file("fashion.h5");
+  options.valid = 5000;
   import_idx(options);
   const auto dataset = Dataset::open(options.out);
   CHECK(dataset->info().samples == std::array<std::size_t, 3>{55000, 5000, 10000});

@@ -191,7 +191,7 @@ TEST_CASE("normalised features have mean 0 and variance 1; one that never change
       sums.row(0)[d] += features.row(t)[d];
       sums.row(1)[d] += double{features.row(t)[d]} * features.row(t)[d];
     }
-  kaldi.add(sums);
+  kaldi.load(sums);
   statistics.normalise(features);
   kaldi.normalise(other);
   CHECK(features.values == other.values);
@@ -205,6 +205,6 @@ TEST_CASE("normalised features have mean 0 and variance 1; one that never change
     CHECK(squares / static_cast<double>(features.rows) == Approx(d == 5 ? 0 : 1).margin(1e-4));
   }
   CHECK_THROWS_AS(FeatureStatistics(40).normalise(features), std::logic_error);
-  CHECK_THROWS_WITH(kaldi.add(Matrix<double>(2, 40)), contains_text("2x41, not 2x40"));
-  CHECK_THROWS_WITH(kaldi.add(Matrix<double>(2, 41)), contains_text("no frames"));
+  CHECK_THROWS_WITH(kaldi.load(Matrix<double>(2, 40)), contains_text("2x41, not 2x40"));
+  CHECK_THROWS_WITH(kaldi.load(Matrix<double>(2, 41)), contains_text("no frames"));
 }
