@@ -101,8 +101,8 @@ void report_files(const std::filesystem::path& folder, const Version& version, I
   }
   std::ranges::sort(others);
   if (!others.empty())
-    info.warnings.push_back(core::format("left out {} .bin file{} of '{}': {}", others.size(), others.size() > 1 ? "s" : "",
-                                         folder.string(), some_of(others)));
+    info.warnings.push_back(
+        core::format("left out {} of '{}': {}", several(others.size(), ".bin file"), folder.string(), some_of(others)));
   if (info.class_names.empty() && std::filesystem::exists(folder / version.class_names))
     info.warnings.push_back(core::format("'{}' does not name {} classes, so they have no names",
                                          (folder / version.class_names).string(), version.classes));

@@ -284,8 +284,12 @@ class CsvImport {
 
   void add(const CsvRecord& record) {
     if (record.fields.size() != columns_)
-      throw core::ConfigError(core::format("line {} of '{}' has {} fields, but line {} has {}", record.line, options_.file,
-                                           record.fields.size(), line_of_columns_, columns_));
+      throw core::ConfigError(
+          core::format("line {} of '{}' has {} fields, but line {} has {}{}", record.line, options_.file,
+                       record.fields.size(), line_of_columns_, columns_,
+                       !names_.empty() && record.fields.size() == columns_ + 1
+                           ? ": if they begin with row names, as R writes them, give these a name in the first line, too"
+                           : ""));
     const bool labelled = options_.targets.empty();
     if (labelled && options_.missing_labels == "leave-out" && is_missing_value(record.fields[answers_.front()])) {
       ++without_label_;
@@ -344,7 +348,8 @@ class CsvImport {
         "columns: {}; features {}; {} {}", names_.empty() ? "not named" : core::format("named in line {}", line_of_columns_),
         names_of(features_), options_.targets.empty() ? "label" : "targets", names_of(answers_)));
     if (!left_out_.empty()) info.taken.push_back(core::format("left out: columns {}", names_of(left_out_)));
-    if (without_label_ > 0) info.taken.push_back(core::format("left out: {} records without a label", without_label_));
+    if (without_label_ > 0)
+      info.taken.push_back(core::format("left out: {} without a label", several(without_label_, "record")));
     for (const std::size_t column : features_) info.feature_names.push_back(name_of(column));
     warn_of_rounding(info, *feature_rounding_, *target_rounding_,
                      [&](std::size_t target) { return core::format("target {}", name_of(answers_[target])); });

@@ -77,8 +77,8 @@ void report_files(const ImportIdxOptions& options, Imported& info) {
   }
   std::ranges::sort(others);
   if (!others.empty())
-    info.warnings.push_back(core::format("left out {} IDX file{} of '{}': {}", others.size(), others.size() > 1 ? "s" : "",
-                                         options.folder, some_of(others)));
+    info.warnings.push_back(
+        core::format("left out {} of '{}': {}", several(others.size(), "IDX file"), options.folder, some_of(others)));
 }
 
 ImportIdxOptions with_paths(ImportIdxOptions options) {

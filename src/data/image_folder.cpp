@@ -37,7 +37,8 @@ class ImageReader {
       images.labels.push_back(file.label);
     }
     info.source_sha256.push_back(core::format("{}: {} files, one after the other: {}", subset, files.size(), hash.finish()));
-    if (grey_ > 0) info.taken.push_back(core::format("{}: {} grey images became coloured", subset, std::exchange(grey_, 0)));
+    if (grey_ > 0)
+      info.taken.push_back(core::format("{}: {} became coloured", subset, several(std::exchange(grey_, 0), "grey image")));
     return images;
   }
 

@@ -37,9 +37,9 @@ std::string classes_of(const DatasetInfo& info, const TrainingContent& content) 
     return core::format("classes: {}", core::join(each, ", "));
   }
   const auto [least, most] = std::ranges::minmax(sizes);
-  return core::format("classes: {}, of {} to {} training samples each",
+  return core::format("classes: {}, of {}{} each",
                       info.class_names.empty() ? core::format("0 to {}", sizes.size() - 1) : some_of(info.class_names),
-                      least, most);
+                      least == most ? "" : core::format("{} to ", least), several(most, "training sample"));
 }
 
 void warn_of_classes(Imported& imported, const TrainingContent& content) {
@@ -79,6 +79,10 @@ void warn_of_rounding(Imported& imported, const RoundedColumns& features, const 
   if (const std::string loss = targets.loss(target); !loss.empty())
     imported.warnings.push_back(
         core::format("float32, in which targets are stored, rounds {}: subtract its mean before the import", loss));
+}
+
+std::string several(std::size_t count, const std::string& what) {
+  return core::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string some_of(const std::vector<std::string>& names) {

@@ -30,6 +30,9 @@ std::string feature(const Imported& imported, std::size_t index);
 void warn_of_rounding(Imported& imported, const RoundedColumns& features, const RoundedColumns& targets,
                       const std::function<std::string(std::size_t)>& target);
 
+/// "1 file", "3 files"
+std::string several(std::size_t count, const std::string& what);
+
 /// "a, b, c and 7 more"
 std::string some_of(const std::vector<std::string>& names);
 

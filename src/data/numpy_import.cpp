@@ -118,7 +118,7 @@ class NumpyImport {
     if (info_.targets == 0)
       info_.classes =
           options_.classes > 0 ? options_.classes : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
-    report(subsets);
+    report();
     return write_samples(options_, std::move(info_), "NumPy", std::move(subsets));
   }
 
@@ -155,13 +155,13 @@ class NumpyImport {
     use(array);
   }
 
-  void report(const ImportedSubsets& subsets) {
+  void report() {
     info_.taken.push_back(core::format("arrays: {}", core::join(arrays_, ", ")));
     if (const auto left_out = names_.left_out(*files_); !left_out.empty())
       info_.warnings.push_back(
-          core::format("left out {} array{} of another name: {}; `arrays` says what they are, for example x_valid={}",
-                       left_out.size(), left_out.size() > 1 ? "s" : "", some_of(left_out), left_out.front()));
-    if (info_.targets > 0 && std::ranges::all_of(subsets[0].targets, [](float y) { return y >= 0 && std::floor(y) == y; }))
+          core::format("left out {} of another name: {}; `arrays` says what they are, for example x_valid={}",
+                       several(left_out.size(), "array"), some_of(left_out), left_out.front()));
+    if (info_.targets > 0 && whole_targets_)
       info_.warnings.push_back("the targets are whole numbers: if they are classes, convert them to integers");
     warn_of_rounding(info_, feature_rounding_, target_rounding_,
                      [](std::size_t i) { return core::format("target {}", i + 1); });
@@ -227,9 +227,9 @@ class NumpyImport {
     const auto few = [](std::size_t size) { return size <= 4; };
     if (options_.layout == "auto" && few(shape[1]) && !few(shape[3]))
       throw core::ConfigError(core::format(
-          "the images '{}' of the shape {} have either {} channels before height and width, as in PyTorch, or {} "
-          "channels after them: say with `layout` channels-first or channels-last",
-          array.name, core::join(shape, "x"), shape[1], shape[3]));
+          "the channels of the images '{}', whose shape is {}, come either first, as in PyTorch, or last: say with `layout` "
+          "channels-first or channels-last",
+          array.name, core::join(shape, "x")));
     return channels_first(shape) ? ImageShape{shape[2], shape[3], shape[1]} : ImageShape{shape[1], shape[2], shape[3]};
   }
 
@@ -282,8 +282,11 @@ class NumpyImport {
     core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
                          core::format("the array '{}' of '{}' as float32", array.name, options_.from));
     samples.targets.resize(array.elements());
-    for (std::size_t i = 0; i < array.elements(); ++i)
-      samples.targets[i] = target_rounding_.round(i % columns, finite(array, i));
+    for (std::size_t i = 0; i < array.elements(); ++i) {
+      const double target = finite(array, i);
+      whole_targets_ = whole_targets_ && target >= 0 && target < most_classes && std::floor(target) == target;
+      samples.targets[i] = target_rounding_.round(i % columns, target);
+    }
   }
 
   void read_labels(const NpyArray& array, ImportedSamples& samples) const {
@@ -326,8 +329,9 @@ class NumpyImport {
   Imported info_;
   std::vector<std::string> arrays_;  // that were read
   RoundedColumns feature_rounding_{0}, target_rounding_{0};
-  bool bytes_ = false;    // whether the training set is of uint8
-  std::size_t rows_ = 0;  // samples of the set that is being read
+  bool whole_targets_ = true;  // which may be numbers of classes
+  bool bytes_ = false;         // whether the training set is of uint8
+  std::size_t rows_ = 0;       // samples of the set that is being read
 };
 
 }  // namespace

@@ -101,8 +101,8 @@ void report(data::Imported& info, const std::vector<Recording>& all, const std::
                    all.size(), all.front().sample_rate, options.test,
                    options.valid > 0 ? core::format(", the next {} for validation", options.valid) : ""));
   if (!left_out.empty())
-    info.warnings.push_back(core::format("left out {} files and folders not named like 7_jackson_32.wav: {}",
-                                         left_out.size(), data::some_of(left_out)));
+    info.warnings.push_back(core::format("left out {} not like 7_jackson_32.wav: {}", data::several(left_out.size(), "name"),
+                                         data::some_of(left_out)));
 }
 
 /// One digest for all files: the digest of lines "digest  file".

@@ -215,8 +215,8 @@ void Import::report() {
     }
   }
   if (!unused.empty())
-    info.warnings.push_back(
-        core::format("left out {} alignments of utterances without features: {}", unused.size(), data::some_of(unused)));
+    info.warnings.push_back(core::format("left out {} of utterances without features: {}",
+                                         data::several(unused.size(), "alignment"), data::some_of(unused)));
 }
 
 SpokenBy Import::who(const Set& set, const Utterance& utterance) const {

@@ -42,8 +42,8 @@ LEFT_OUT = {  # something next to what is read
     "import-images": (lambda f: write_folders(f, [(f"train/cat/{i}{e}", b"") for i, e in enumerate((".bmp", ".webp", ".GIF", "", ".bmp"))]),
                       "train", "2 .bmp, 1 .gif, 1 .webp, 1 without an ending"),
     "import-numpy": (lambda f: npz(f, x_dev=pixels(9), sample_weight=b""), "2 arrays", "sample_weight, x_dev", "--arrays"),
-    "import-kaldi": (lambda f: write(f / "ali.ark", (f / "ali.ark").read_text() + "u9 0 0\n"), "1 alignments", "u9"),
-    "import-fsdd": (lambda f: write(f / "recordings/7_anna.wav", b""), "left out 1 files", "7_anna.wav"),
+    "import-kaldi": (lambda f: write(f / "ali.ark", (f / "ali.ark").read_text() + "u9 0 0\n"), "1 alignment ", "u9"),
+    "import-fsdd": (lambda f: write(f / "recordings/7_anna.wav", b""), "left out 1 name ", "7_anna.wav"),
 }
 ONE_CLASS = {
     "import-idx": lambda f: write(f / "train-labels-idx1-ubyte", idx((SAMPLES,), bytes(SAMPLES))) or write(f / "t10k-labels-idx1-ubyte", idx((6,), bytes(6))),
