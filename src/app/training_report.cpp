@@ -75,6 +75,8 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
         {"name", data.name},
         {"content_sha256", data.content_sha256},
         {"features", core::name_of(data.encoding.type)},
+        {"feature_scale", data.encoding.scale},
+        {"feature_offset", data.encoding.offset},
         {"samples", {{"train", data.samples[0]}, {"valid", data.samples[1]}, {"test", data.samples[2]}}}}},
       {"run",
        {{"world", world},

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -122,11 +123,63 @@ def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_pa
 
 def test_predictions_for_uint8_need_uint8_as_the_training_did(points):
     x, y = points
-    x = np.clip(20 * x + 100, 0, 255).astype(np.uint8)
+    x = np.clip(40 * x + 100, 0, 255).astype(np.uint8)
     mine = pg.train(data={"x_train": x, "y_train": y}, model="6-4", learning_rate=0.1, epochs=2, blocks=5)
     with pytest.raises(pg.Error, match="trained on uint8, .* x must be uint8, too, not int64"):
         pg.predict(mine, x.astype(int))
     np.testing.assert_allclose(pg.predict(mine, x), pg.predict(mine, x / 255), rtol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"scale": "none"}, {"scale": "bytes"}, {"normalise": True}])
+def test_a_run_predicts_for_uint8_as_its_training_scaled_it(points, options, tmp_path):
+    x, y = points
+    x = np.clip(2 * x + 20, 0, 40).astype(np.uint8)
+    with pytest.raises(pg.Error, match="table of uint8"):
+        pg.dataset(x, y, out=tmp_path / "x.h5")
+    data = pg.dataset(x_train=x, y_train=y, x_test=x[:300], y_test=y[:300], out=tmp_path / "x.h5", **options)
+    mine = pg.train(data=data, model="6-8-4", learning_rate=0.05, epochs=2, blocks=5)
+    found = pg.predict(mine, x[:300])
+    assert np.mean(found.argmax(axis=1) != y[:300]) == pytest.approx(mine.result["test_error"])
+    assert np.array_equal(found[:1], pg.predict(mine, x[:1])), "whatever the largest value is"
+
+
+def test_what_is_probably_not_meant_becomes_a_warning(points, tmp_path):
+    x, y = points
+    for arrays, sentence in [((x, 7000 * y), "of 21001 classes have no training sample"), ((x, 0 * y), "the same label"), ((x, 1.0 * y), "whole numbers"),
+                             ((np.c_[np.arange(1000), x], y), "counts the samples"), ((x + 1e7, y), "float32, .* rounds feature . by up to 0.[45]")]:
+        with pytest.warns(UserWarning, match=sentence):
+            pg.dataset(*arrays, out=tmp_path / "x.h5")
+
+
+def test_ordinary_arrays_give_no_warning(points, tmp_path):
+    data = pg.dataset(*points, out=tmp_path / "x.h5")
+    mine = pg.train(data=data, model="6-4", learning_rate=0.1, epochs=1, blocks=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        pg.dataset(*points, out=tmp_path / "x.h5")
+        pg.predict(mine, points[0][:3])
+
+
+def test_features_are_normalised_before_they_are_rounded(points, tmp_path):
+    x = np.c_[5.4e6 + 0.2 * points[0][:, 0], 1.7e9 + 900 * points[0][:, 1], 16777216 + (points[1] % 2)]
+    plain = pg.dataset((x - x.mean(0)) / x.std(0), points[1], out=tmp_path / "plain.h5")
+    mine = pg.dataset(x, points[1], normalise=True, out=tmp_path / "mine.h5")
+    task = dict(model="3-4", learning_rate=0.1, epochs=1, blocks=2, seed=1)
+    np.testing.assert_allclose(pg.train(data=mine, **task).weights, pg.train(data=plain, **task).weights, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [lambda z: np.ma.masked_equal(z, -9999.), lambda z: np.ma.masked_less(z, 0), lambda z: np.ma.array(z, mask=z < 0),
+                                  lambda z: list(np.ma.masked_equal(z, -9999.)), lambda z: [[*row] for row in np.ma.masked_equal(z, -9999.)]])
+def test_a_masked_array_is_refused_if_it_hides_a_value(points, make, tmp_path):
+    x, y = points
+    z = np.where(x < -1, -9999., x)
+    for given in [dict(x=make(z), y=y), dict(x_train=x, y_train=y, x_test=make(z), y_test=y), dict(x=x, y=np.ma.array(y, mask=x[:, 0] > 1))]:
+        with pytest.raises(pg.Error, match=r"(x|y|x_test) is a masked array, and some of its values are masked"):
+            pg.dataset(out=tmp_path / "x.h5", **given)
+    with pytest.raises(pg.Error, match="x is a masked array"):
+        pg.train(data=(make(z), y), model="6-4", learning_rate=0.1, epochs=1)
+    assert not (tmp_path / "x.h5").exists()
+    pg.dataset(np.ma.masked_equal(x, -9999.), y, out=tmp_path / "x.h5")  # nothing is masked
 
 
 def test_a_run_predicts_with_the_context_of_its_training(points):

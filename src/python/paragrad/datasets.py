@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from .runs import Error
 from .temporary import TemporaryFolder
 
 ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths"))]  # for messages; others are known, too
-OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "seed"]  # of dataset()
+OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "scale", "layout", "seed"]  # of dataset()
 
 _folder: TemporaryFolder | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
 _made_by = 0                            # the process that has made it
@@ -27,20 +28,29 @@ _files: dict[str, Path] = {}            # all files that were made from arrays, 
 
 
 def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, test: int = 0, name: str = "arrays",
-            classes: int = 0, normalise: bool = False, seed: int | None = None, **arrays: Any) -> Path:
+            classes: int = 0, normalise: bool = False, scale: str | None = None, layout: str | None = None, seed: int | None = None,
+            **arrays: Any) -> Path:
     """Writes features x, [samples][features] or images, and y to the data file `out`: `paragrad data import-numpy`.
 
     y: integers, the classes, or floating-point numbers, the targets of a regression, [samples] or [samples][targets].
-    valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. Or give arrays by their
-    names there: x_train=, y_train=, lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=.
+    valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. scale: of uint8, "bytes"
+    (255 is seen as 1) or "none". layout: of images, "channels-last" or "channels-first". Or give arrays by their names there:
+    x_train=, y_train=, lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=. Warns of what is probably not meant.
     """
     given = arrays_of({"x": x, "y": y} | arrays, OPTIONS)
-    with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
-        np.savez(source := Path(folder) / "arrays.npz", **given)
-        drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}
-        training.command("data", "import-numpy", **{"from": source}, name=name, out=out, classes=classes,
-                         normalise=normalise or None, seed=seed, **drawn)
+    drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}
+    printed = write(given, name=name, out=out, classes=classes, normalise=normalise or None, scale=scale, layout=layout, seed=seed, **drawn)
+    for line in printed.splitlines():
+        if line.startswith("warning: "):
+            warnings.warn(line.removeprefix("warning: "), stacklevel=2)
     return Path(out)
+
+
+def write(arrays: Mapping[str, np.ndarray], **options: Any) -> str:
+    """Runs import-numpy on the arrays; returns what it prints."""
+    with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
+        np.savez(source := Path(folder) / "arrays.npz", **arrays)
+        return training.command("data", "import-numpy", **{"from": source}, **options)
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,8 @@ def check_form(name: str, x: np.ndarray) -> None:
 
 
 def array_of(name: str, values: Any) -> np.ndarray:
+    if is_masked(values):
+        raise Error(f"{name} is a masked array, and some of its values are masked: leave these samples out, or fill the values in (filled)")
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -109,6 +121,14 @@ def array_of(name: str, values: Any) -> np.ndarray:
     if array.ndim == 0 or array.dtype.kind not in "biuf":
         raise Error(f"{name} must be an array of numbers, not {f'of {array.dtype}' if array.ndim else type(values).__name__}")
     return array
+
+
+def is_masked(values: Any) -> bool:
+    """Whether a mask hides a value, which np.asarray would show, also in lists of masked arrays."""
+    if isinstance(values, (list, tuple)):
+        return any(is_masked(value) for value in values)
+    mask = getattr(values, "mask", None)
+    return isinstance(mask, (np.ndarray, np.bool_)) and bool(np.any(mask))
 
 
 def _made(arrays: dict[str, np.ndarray], run: Path | None, **drawn: int) -> DataFile:

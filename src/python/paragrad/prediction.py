@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .datasets import array_of, dataset
+from .datasets import array_of, write
 from .runs import Error, Run
 
 
-def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
+def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | None = None) -> np.ndarray:
     """The probability of each class for samples x, [samples][classes], by a run's network or a checkpoint's; if it was trained
     with loss="squared_error", its outputs, [samples][targets], or a score per class.
 
-    x: as in the training, before what import-numpy does to it, and of the same type: uint8 is scaled to go from 0 to 1, other types
-    are not. A data file that was made with `normalise` does not keep the means and variances, so normalise x yourself.
+    x: as in the training, before what import-numpy does to it, and of the same type. A run knows how its training scaled uint8; for
+    a checkpoint, uint8 is scaled to go from 0 to 1. A data file of another type that was made with `normalise` does not keep the means
+    and variances, so normalise x yourself. layout: of images, as for dataset().
     lengths: of the sequences, for recurrent networks and those that were trained with `context`. A run knows its context; for a
     checkpoint, and if the data file has the context, the columns of x are the network's inputs, neighbouring frames included.
     """
@@ -31,6 +32,7 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
     context = ""
     if isinstance(model, Run):
         check_type(model, x)
+        x = scaled(model, x)
         if x[0].size != inputs:
             context = str(model.config.get("context", ""))
     if x.ndim < 2 or x[0].size * frames_in(context) != inputs:
@@ -39,8 +41,11 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
         raise Error(f"'{model.folder}' was trained with `context` {context}: give the lengths of the sequences")
     x = x[..., None] if x.ndim == 3 else x  # the network's inputs are the same
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
-        unused = np.zeros(len(x), int) if of_classes else np.zeros((len(x), outputs))
-        data = dataset(out=Path(folder) / "x.h5", x_train=x, y_train=unused, lengths_train=lengths, classes=outputs if of_classes else 0)
+        arrays = {"x_train": x, "y_train": np.zeros(len(x), int) if of_classes else np.zeros((len(x), outputs))}
+        if lengths is not None:
+            arrays["lengths_train"] = array_of("lengths", lengths)
+        data = Path(folder) / "x.h5"
+        write(arrays, name="x", out=data, classes=outputs if of_classes else 0, layout=layout, scale="bytes" if x.dtype == np.uint8 else None)
         found = _core.predict(path, str(data), outputs, context)
         return np.exp(found) if of_classes else found
 
@@ -53,6 +58,14 @@ def check_type(run: Run, x: np.ndarray) -> None:
         raise Error(f"'{run.folder}' was trained on uint8, which is scaled to go from 0 to 1: x must be uint8, too, not {x.dtype}")
     if features == "float32" and x.dtype == np.uint8:
         raise Error(f"'{run.folder}' was not trained on uint8, which is scaled to go from 0 to 1: convert x to the type of the training")
+
+
+def scaled(run: Run, x: np.ndarray) -> np.ndarray:
+    """uint8 as the network saw it in the run's training, if the run records that; other types as they are."""
+    data = run.manifest.get("data", {})
+    if x.dtype != np.uint8 or "feature_scale" not in data:
+        return x
+    return x.astype(np.float32) * np.float32(data["feature_scale"]) + np.float32(data["feature_offset"])
 
 
 def frames_in(context: str) -> int:
