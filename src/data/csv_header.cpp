@@ -22,8 +22,9 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, Count>&
 }  // namespace
 
 bool is_missing_value(std::string_view text) {
-  constexpr std::array<std::string_view, 14> words{"",    "na",   "n/a",  "#n/a", "#na", "<na>", "nan",
-                                                   "nil", "null", "none", "?",    "-",   "--",   "."};
+  constexpr std::array<std::string_view, 25> words{
+      "",       "na",  "n/a",  "n.a.",    "#n/a", "#na", "<na>", "nan", "-nan",    "nat",     "nil",   "null",  "(null)",
+      "<null>", "\\n", "none", "missing", "?",    "-",   "--",   ".",   "#value!", "#div/0!", "#ref!", "#null!"};
   return is_one_of(text, words);
 }
 

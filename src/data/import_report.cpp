@@ -76,6 +76,8 @@ void warn_of_rounding(Imported& imported, const RoundedColumns& features, const 
   if (const std::string loss = features.loss([&](std::size_t i) { return feature(imported, i); }); !loss.empty())
     imported.warnings.push_back(
         core::format("float32, in which features are stored, rounds {}: `normalise` subtracts its mean first", loss));
+  if (const std::size_t lost = features.whole_numbers_lost(); lost > 0)
+    imported.taken.push_back(core::format("rounded: {} that float32 does not have", several(lost, "whole number")));
   if (const std::string loss = targets.loss(target); !loss.empty())
     imported.warnings.push_back(
         core::format("float32, in which targets are stored, rounds {}: subtract its mean before the import", loss));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -17,9 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view ending = ".npy";
+
 /// "x_train" of "x_train.npy"; other names as they are.
 std::string array_of(std::string file) {
-  if (file.ends_with(".npy")) file.resize(file.size() - 4);
+  if (file.ends_with(ending)) file.resize(file.size() - ending.size());
   return file;
 }
 
@@ -41,13 +44,8 @@ class NpzArchive : public NumpyFiles {
     throw core::ConfigError(core::format("cannot read '{}' as an .npz file: {}", path, why));
   }
 
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (zip_int64_t i = 0; i < zip_get_num_entries(archive_.get(), 0); ++i)
-      if (const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0)) names.push_back(array_of(name));
-    std::ranges::sort(names);
-    return names;
-  }
+  std::vector<std::string> names() const override { return entries(true); }
+  std::vector<std::string> others() const override { return entries(false); }
 
   bool has(const std::string& array) const override {
     return zip_name_locate(archive_.get(), file_of(array).c_str(), 0) >= 0;
@@ -75,6 +73,16 @@ class NpzArchive : public NumpyFiles {
  private:
   static constexpr zip_uint64_t most_of_a_byte = 1100;  // deflate makes at most 1,032 bytes of one
 
+  /// Those that are arrays, or the others.
+  std::vector<std::string> entries(bool arrays) const {
+    std::vector<std::string> names;
+    for (zip_int64_t i = 0; i < zip_get_num_entries(archive_.get(), 0); ++i)
+      if (const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0); name != nullptr)
+        if (std::string_view(name).ends_with(ending) == arrays) names.push_back(array_of(name));
+    std::ranges::sort(names);
+    return names;
+  }
+
   static std::string file_of(const std::string& array) { return array + ".npy"; }
   static std::size_t read_whole(zip_file_t* file, std::span<std::byte> bytes) {
     std::size_t got = 0;
@@ -97,13 +105,8 @@ class NpyFolder : public NumpyFiles {
  public:
   explicit NpyFolder(std::string path) : path_(std::move(path)) {}
 
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path_))
-      if (entry.is_regular_file() && entry.path().extension() == ".npy") names.push_back(entry.path().stem().string());
-    std::ranges::sort(names);
-    return names;
-  }
+  std::vector<std::string> names() const override { return entries(true); }
+  std::vector<std::string> others() const override { return entries(false); }
 
   bool has(const std::string& array) const override { return fs::is_regular_file(file_of(array)); }
 
@@ -117,6 +120,18 @@ class NpyFolder : public NumpyFiles {
   }
 
  private:
+  /// Those that are arrays, or the others.
+  std::vector<std::string> entries(bool arrays) const {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_array = entry.is_regular_file() && name.ends_with(ending);
+      if (is_array == arrays && !name.starts_with('.')) names.push_back(is_array ? array_of(name) : name);
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
   fs::path file_of(const std::string& array) const { return fs::path(path_) / (array + ".npy"); }
 
   std::string path_;

@@ -12,7 +12,9 @@ class NumpyFiles {
  public:
   virtual ~NumpyFiles() = default;
 
-  virtual std::vector<std::string> names() const = 0;  ///< of all arrays, in alphabetical order
+  // In alphabetical order.
+  virtual std::vector<std::string> names() const = 0;   ///< of all arrays
+  virtual std::vector<std::string> others() const = 0;  ///< names of other files and folders, without hidden ones
   virtual bool has(const std::string& array) const = 0;
   /// The bytes of the array's file. Throws ConfigError if it is missing or damaged.
   virtual std::vector<std::byte> read(const std::string& array) const = 0;

@@ -161,6 +161,9 @@ class NumpyImport {
       info_.warnings.push_back(
           core::format("left out {} of another name: {}; `arrays` says what they are, for example x_valid={}",
                        several(left_out.size(), "array"), some_of(left_out), left_out.front()));
+    if (const auto others = files_->others(); !others.empty())
+      info_.warnings.push_back(core::format("left out {} that {} no NumPy array: {}", several(others.size(), "name"),
+                                            others.size() == 1 ? "is" : "are", some_of(others)));
     if (info_.targets > 0 && whole_targets_)
       info_.warnings.push_back("the targets are whole numbers: if they are classes, convert them to integers");
     warn_of_rounding(info_, feature_rounding_, target_rounding_,

@@ -14,6 +14,7 @@ float RoundedColumns::round(std::size_t column, double value) {
   const double difference = value - mine.first;
   mine.sum += difference;
   mine.squares += difference * difference;
+  whole_numbers_lost_ += std::floor(value) == value && static_cast<double>(rounded) != value;
   mine.lost = std::max(mine.lost, std::abs(value - static_cast<double>(rounded)));
   return rounded;
 }

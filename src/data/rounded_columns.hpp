@@ -14,6 +14,8 @@ class RoundedColumns {
 
   float round(std::size_t column, double value);
 
+  std::size_t whole_numbers_lost() const { return whole_numbers_lost_; }  ///< that float32 does not have
+
   /// "column 3 by up to 64, 0.4 of its standard deviation", if a column loses more than a thousandth of it; or else "".
   /// name: of a column.
   std::string loss(const std::function<std::string(std::size_t)>& name) const;
@@ -27,6 +29,7 @@ class RoundedColumns {
     double deviation() const;
   };
   std::vector<Column> columns_;
+  std::size_t whole_numbers_lost_ = 0;
 };
 
 }  // namespace paragrad::data

@@ -269,6 +269,22 @@ class Arrays(FolderTest):
         done = self.imported(arrays(y_train=numbers([float(y) for y in labels(SAMPLES)], "d", "<f8")))
         self.assertIn("warning: the targets are whole numbers", done.stdout)
 
+    def test_a_folder_of_arrays_names_what_is_no_array(self):
+        for name, content in arrays(groups=b"").items():
+            write(self.folder / f"{name}.npy", content)
+        (self.folder / "valid").mkdir()
+        write(self.folder / "notes.txt", "")
+        said = run("data", "import-numpy", "--from", self.folder, "--name", "own", "--out", self.folder.parent / f"{self.folder.name}.h5").stdout
+        (self.folder.parent / f"{self.folder.name}.h5").unlink()
+        self.assertIn("left out 1 array of another name: groups", said)
+        self.assertRegex(said, r"left out \d names that are no NumPy array: .*notes\.txt, .*valid")
+
+    def test_whole_numbers_that_float32_does_not_have_are_counted(self):
+        values = [*range(0, 16777216, 1 << 20), 16777216, 16777217][:SAMPLES + 6]
+        x = numbers(values, "q", "<i8", (len(values), 1))
+        said = self.imported({"x_train": x, "y_train": numbers(labels(len(values)), "q", "<i8")}).stdout
+        self.assertIn("rounded: 1 whole number that float32 does not have", said)
+
     def test_the_index_of_a_table_is_named(self):
         values = [value for i in range(SAMPLES) for value in (i + 7, i * i % 5)]
         self.assertIn("warning: feature 1 counts the samples", self.imported(arrays(x_train=numbers(values, "d", "<f8", (SAMPLES, 2)))).stdout)

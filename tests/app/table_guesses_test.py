@@ -88,7 +88,7 @@ class Tables(ImportTest):
         self.assertIn("3 classes", said[0])
 
     def test_a_missing_label_is_a_class_only_if_that_is_said(self):
-        for word in ("NA", "N/A", "n/a", "?", "null", "NULL", "None", "-", "<NA>", "nan", "NaN", "#N/A"):
+        for word in ("NA", "N/A", "n/a", "?", "null", "NULL", "None", "-", "<NA>", "nan", "NaN", "#N/A", "NaT", "n.a.", "#DIV/0!", "\\N", "missing"):
             for kinds in (KINDS, (0, 1)):
                 with self.subTest(word, kinds=kinds):
                     path = self.table("a,b,c,species\n", label=lambda i: word if i == 7 else kinds[i % 2])
