@@ -14,7 +14,7 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
-#include "core/limits.hpp"
+#include "core/numbers.hpp"
 #include "core/printable.hpp"
 #include "train/state/state_store.hpp"
 

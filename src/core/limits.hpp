@@ -1,16 +1,15 @@
 #pragma once
 
-#include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/numbers.hpp"
 
 namespace paragrad::core {
 
@@ -69,14 +68,6 @@ const char* kind_of() {
 
 /// The reason why `text` is refused: "'-1' is not a whole number from 0 to 1000". limits: their description.
 std::string not_a_number(const std::string& text, bool whole, const std::string& limits);
-
-/// The whole text as a number in decimal notation; nothing if it is none or beyond T. A float may be infinite or NaN.
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T value{};
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && rest == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 /// The whole text as a number within the limits. Throws OptionError.
 template <class T>

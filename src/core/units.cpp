@@ -1,6 +1,5 @@
 #include "core/units.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "core/numbers.hpp"
 
 namespace paragrad::core {
 namespace {
@@ -59,12 +59,9 @@ const Table& table(Unit unit) {
 
 double parse_quantity(std::string_view text, Unit unit) {
   const Table& units = table(unit);
-  double number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  if (error == std::errc{} && std::isfinite(number))
+  if (const auto number = leading_number<double>(text))
     for (const Name& name : units.names)
-      if (name.text == suffix && std::isfinite(number * name.factor)) return number * name.factor;
+      if (name.text == number->rest && std::isfinite(number->value * name.factor)) return number->value * name.factor;
   std::vector<std::string_view> known;
   for (const Name& name : units.names) known.push_back(name.text);
   throw ConfigError(format("'{}' is not a {}: write a number followed by one of {}", text, units.what, join(known, ", ")));

@@ -13,6 +13,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "core/numbers.hpp"
 #include "data/csv_header.hpp"
 #include "data/csv_reader.hpp"
 #include "data/rounded_columns.hpp"
@@ -20,23 +21,8 @@
 namespace paragrad::data {
 namespace {
 
-/// Of a number beyond the range of double, 0 or infinity.
-double beyond_range(std::string_view text) {
-  const std::size_t exponent = text.find_first_of("eE");
-  const bool small =
-      exponent != std::string_view::npos ? text[exponent + 1] == '-' : text.find_first_of("123456789") > text.find('.');
-  return small ? 0 : std::numeric_limits<double>::infinity();
-}
-
-/// A whole text as a number, with a point for decimals whatever the locale. May be infinite or NaN.
-std::optional<double> number_in(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::invalid_argument || rest != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return beyond_range(text);
-  return value;
-}
+/// May be infinite or NaN.
+std::optional<double> number_in(std::string_view text) { return core::number_of<double>(text); }
 
 /// The labels of all records and what they say.
 class CsvLabels {

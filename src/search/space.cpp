@@ -6,7 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/limits.hpp"
+#include "core/numbers.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::search {

@@ -10,7 +10,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/limits.hpp"
+#include "core/numbers.hpp"
 #include "core/sha256.hpp"
 #include "data/writer.hpp"
 #include "speech/deltas.hpp"

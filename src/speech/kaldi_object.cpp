@@ -5,7 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/limits.hpp"
+#include "core/numbers.hpp"
 #include "speech/number_at.hpp"
 
 namespace paragrad::speech {

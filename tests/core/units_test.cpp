@@ -17,12 +17,14 @@ TEST_CASE("quantities are read in SI units", "[core]") {
   CHECK(parse_quantity("64kB", Unit::bytes) == 64000);          // powers of 1000
   CHECK(parse_quantity("4.29TFLOPs", Unit::rate) == Approx(4.29e12).epsilon(1e-15));
   CHECK(parse_quantity("-1.5e-3ms", Unit::time) == Approx(-1.5e-6));
+  CHECK(parse_quantity("+5us", Unit::time) == Approx(5e-6));
+  CHECK(parse_quantity("1e-400s", Unit::time) == 0);
   CHECK(parse_quantity("0s", Unit::time) == 0);
 }
 
 TEST_CASE("what is no quantity is refused and quoted", "[core]") {
-  const std::string text = GENERATE("", "5", "us", "5 us", " 5us", "5us ", "5US", "5uss", "5,3us", "0x10us", "+5us", "nanus",
-                                    "infus", "1e400us", "1e305d", "5GBps", "5b", "--5us", "5us5us", "\xff");
+  const std::string text = GENERATE("", "5", "us", "5 us", " 5us", "5us ", "5US", "5uss", "5,3us", "0x10us", "+-5us",
+                                    "nanus", "infus", "1e400us", "1e305d", "5GBps", "5b", "--5us", "5us5us", "\xff");
   REQUIRE_THROWS_AS(parse_quantity(text, Unit::time), ConfigError);
   REQUIRE_THROWS_WITH(parse_quantity(text, Unit::time), contains_text("'" + text + "'") && contains_text("us"));
 }

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "core/limits.hpp"
+#include "core/numbers.hpp"
 
 using namespace paragrad;
 using search::Range, search::Space, search::Values;

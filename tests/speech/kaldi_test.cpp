@@ -121,6 +121,19 @@ TEST_CASE("vectors of floating-point numbers are read exactly", "[speech]") {
   }
 }
 
+TEST_CASE("numbers of text archives may be tiny, huge or have a plus sign", "[speech]") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.file("text.ark");
+  test::write_text(path, "u  [\n 1e-46 -1e-60 1e-400\n +1.5 +0 -0.5e+2 ]\nv  [ 1e39 1e400 ]\nw +1 -2 +0\nx  [ 1.5x ]\n");
+  const KaldiTable table(path);
+  CHECK(table.object(0).matrix<float>().values == std::vector<float>{0, 0, 0, 1.5f, 0, -50});
+  CHECK(table.object(0).matrix<double>().values == std::vector<double>{1e-46, -1e-60, 0, 1.5, 0, -50});
+  CHECK(std::isinf(table.object(1).matrix<float>().values[0]));
+  CHECK(table.object(1).matrix<double>().values[0] == 1e39);
+  CHECK(table.object(2).whole() == std::vector<std::int32_t>{1, -2, 0});
+  CHECK_THROWS_WITH(table.object(3).matrix<float>(), contains_text("'1.5x' is not a number"));
+}
+
 TEST_CASE("a script leads to its objects, in its own order", "[speech]") {
   const test::TemporaryFolder folder;
   const auto script = folder.file("feats.scp");

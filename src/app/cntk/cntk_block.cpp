@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/format.hpp"
-#include "core/limits.hpp"
+#include "core/numbers.hpp"
 
 namespace paragrad::app {
 namespace {
