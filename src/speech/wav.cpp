@@ -1,29 +1,19 @@
 #include "speech/wav.hpp"
 
-#include <cerrno>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "core/errors.hpp"
+#include "core/file_map.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "speech/number_at.hpp"
 
 namespace paragrad::speech {
 namespace {
 
 constexpr std::uint16_t pcm = 1, extensible = 0xfffe;
-
-std::string content_of(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path))
-    throw core::ConfigError(core::format("cannot read '{}': there is no such file", path));
-  std::ifstream file(path, std::ios::binary);
-  std::string content(static_cast<std::size_t>(std::filesystem::file_size(path)), '\0');
-  if (!file || !file.read(content.data(), static_cast<std::streamsize>(content.size())))
-    throw core::ConfigError(core::format("cannot read '{}': {}", path, std::strerror(errno)));
-  return content;
-}
 
 class WavReader {
  public:
@@ -34,7 +24,9 @@ class WavReader {
       throw refused("it does not start with a RIFF/WAVE header");
     for (std::size_t at = 12; at + 8 <= bytes_.size();) {
       const auto name = bytes_.substr(at, 4);
-      const std::size_t size = number_at<std::uint32_t>(bytes_, at + 4), have = bytes_.size() - at - 8;
+      const std::size_t have = bytes_.size() - at - 8;
+      std::size_t size = number_at<std::uint32_t>(bytes_, at + 4);
+      if (name == "data" && is_unknown(size, at + 8)) size = have / 2 * 2;
       if (size > have) throw refused(core::format("it is truncated: a chunk of {} bytes has only {}", size, have));
       const auto chunk = bytes_.substr(at + 8, size);
       if (name == "fmt ") take_format(chunk);
@@ -47,6 +39,14 @@ class WavReader {
  private:
   core::ConfigError refused(const std::string& why) const {
     return core::ConfigError(core::format("'{}' is not a WAV file of one channel of 16-bit PCM samples: {}", path_, why));
+  }
+
+  /// Whether the file was written to a pipe, or its recorder did not end: nobody then returned to write this size. They
+  /// leave the largest one (ffmpeg, sox, arecord), perhaps less the header, or 0. begin: of the data.
+  bool is_unknown(std::size_t size, std::size_t begin) const {
+    constexpr std::size_t largest = 0x7fff0000;
+    const std::size_t whole = number_at<std::uint32_t>(bytes_, 4);  // of the file, less 8 bytes
+    return size > bytes_.size() - begin ? size >= largest : size == 0 && (whole + 8 <= begin || whole >= largest);
   }
 
   void take_format(std::string_view chunk) {
@@ -64,6 +64,7 @@ class WavReader {
   Wave take_data(std::string_view chunk) {
     if (wave_.sample_rate == 0) throw refused("its 'data' chunk comes before any 'fmt ' chunk");
     if (chunk.size() % 2 != 0) throw refused("it ends in the middle of a sample");
+    core::require_memory(2.0 * static_cast<double>(chunk.size()), core::format("the recording '{}'", path_));
     wave_.samples.resize(chunk.size() / 2);
     for (std::size_t i = 0; i < wave_.samples.size(); ++i) wave_.samples[i] = number_at<std::int16_t>(chunk, 2 * i);
     return std::move(wave_);
@@ -77,8 +78,8 @@ class WavReader {
 }  // namespace
 
 Wave read_wav(const std::string& path) {
-  const auto content = content_of(path);
-  return WavReader(path, content).read();
+  const core::FileMap content = core::FileMap::open(path);
+  return WavReader(path, {reinterpret_cast<const char*>(content.bytes().data()), content.bytes().size()}).read();
 }
 
 }  // namespace paragrad::speech

@@ -11,8 +11,9 @@ struct Wave {
   std::vector<float> samples{};  ///< in units of 16-bit samples: -32768 … 32767
 };
 
-/// Reads a RIFF/WAVE file of 16-bit PCM samples, one channel; skips other chunks.
-/// Throws ConfigError for missing, foreign or truncated files, other encodings and several channels.
+/// Reads a RIFF/WAVE file of 16-bit PCM samples, one channel; skips other chunks. Samples that were written to a pipe, so
+/// that their number is not in the file, go to its end. Throws ConfigError for missing, foreign or truncated files, other
+/// encodings and several channels.
 Wave read_wav(const std::string& path);
 
 }  // namespace paragrad::speech

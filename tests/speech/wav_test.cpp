@@ -46,9 +46,30 @@ TEST_CASE("files that are not 16-bit PCM of one channel are refused in one sente
   refused(riff(part("fmt ", format(1, 1, 8000, 8)) + data), "1 channels of 8 bits");
   refused(riff(part("fmt ", format(1, 1, 0, 16)) + data), "rate is 0");
   refused(riff(part("fmt ", format(1, 1, 8000, 16)) + part("data", "abc")), "in the middle of a sample");
-  refused(riff(part("fmt ", format(1, 1, 8000, 16)) + "data" + little(0xffffffff, 4) + "abcd"), "truncated");
-  CHECK_THROWS_WITH(read_wav(folder.file("none.wav")), contains_text("no such file"));
-  CHECK_THROWS_WITH(read_wav(folder.path()), contains_text("no such file"));
+  refused(riff(part("fmt ", format(1, 1, 8000, 16)) + "data" + little(0x7ffeffff, 4) + "abcd"), "truncated");
+  refused(riff("LIST" + little(0xffffffff, 4) + "abcd"), "truncated");
+  CHECK_THROWS_WITH(read_wav(folder.file("none.wav")), contains_text("No such file"));
+  CHECK_THROWS_WITH(read_wav(folder.path()), contains_text("not a regular file"));
+}
+
+TEST_CASE("samples whose number a pipe or an unfinished recorder left out go to the end of the file", "[speech]") {
+  const test::TemporaryFolder folder;
+  const auto sound = noise(100);
+  const std::string head = "WAVE" + part("fmt ", format(1, 1, 8000, 16)) + "data", written = samples(sound);
+  struct Sizes {
+    std::uint32_t data, whole;
+  };
+  const auto header_alone = static_cast<std::uint32_t>(head.size() + 4);
+  for (const auto [data, whole] :
+       {Sizes{0xffffffff, 0xffffffff}, Sizes{0x7fffffff - 36, 0x7fffffff}, Sizes{0x80000000, 0x80000024},
+        Sizes{0x7fff0000, 0x7fff0024}, Sizes{0, 0}, Sizes{0, header_alone}, Sizes{0, 0xffffffff}})
+    for (const char* const half_a_sample : {"", "x"}) {
+      CAPTURE(data, whole);
+      replace_text(folder.file("x.wav"), "RIFF" + little(whole, 4) + head + little(data, 4) + written + half_a_sample);
+      CHECK(read_wav(folder.file("x.wav")).samples == sound);
+    }
+  replace_text(folder.file("x.wav"), riff(part("fmt ", format(1, 1, 8000, 16)) + part("data", "") + part("LIST", "abcd")));
+  CHECK(read_wav(folder.file("x.wav")).samples.empty());  // its size is right
 }
 
 TEST_CASE("no truncation and no flipped bit of a WAV file does more than give a sentence", "[speech]") {
