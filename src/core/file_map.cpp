@@ -66,6 +66,8 @@ void advise(std::span<const std::byte> part, int advice) {
 void FileMap::read_soon(std::span<const std::byte> part) const { advise(part, MADV_WILLNEED); }
 void FileMap::read_by_page(std::span<const std::byte> part) const { advise(part, MADV_RANDOM); }
 
+void FileMap::drop(std::span<const std::byte> part) const { advise(part, MADV_DONTNEED); }
+
 bool FileMap::in_memory(std::span<const std::byte> part) const {
 #ifdef RWF_NOWAIT
   std::byte first{};

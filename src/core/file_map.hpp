@@ -33,6 +33,9 @@ class FileMap {
   /// systems megabytes).
   void read_by_page(std::span<const std::byte> part) const;
 
+  /// Gives up the memory of a part that has been used. It may be read again.
+  void drop(std::span<const std::byte> part) const;
+
   /// Whether the first byte is in memory, as far as the system tells.
   bool in_memory(std::span<const std::byte> part) const;
 

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "core/file_map.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "core/sha256.hpp"
 
 namespace paragrad::data {
@@ -58,13 +60,15 @@ Version version_of(const ImportCifarOptions& options) {
 }
 
 void read_into(ImportedSamples& images, const std::string& path, const Version& version, Imported& info) {
-  const std::string records = core::read_text(path);
+  const core::FileMap content = core::FileMap::open(path);
+  const std::string_view records(reinterpret_cast<const char*>(content.bytes().data()), content.bytes().size());
   const std::size_t length = version.label_bytes + pixels;
   if (records.empty() || records.size() % length != 0)
     throw core::ConfigError(core::format("'{}' is truncated or no file of CIFAR: its {} bytes are not records of {}", path,
                                          records.size(), length));
-  info.source_sha256.push_back(core::format("{}: {}", std::filesystem::path(path).filename().string(),
-                                            core::sha256(std::as_bytes(std::span(records)))));
+  info.source_sha256.push_back(
+      core::format("{}: {}", std::filesystem::path(path).filename().string(), core::sha256(content.bytes())));
+  core::require_memory(static_cast<double>(records.size()), core::format("the images of '{}'", path));
   for (std::size_t begin = 0; begin < records.size(); begin += length) {
     const auto label = static_cast<std::uint8_t>(records[begin + version.label]);
     if (label >= version.classes)

@@ -12,6 +12,7 @@ namespace paragrad::data {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 16, longest_field = std::size_t{1} << 20;
+constexpr std::size_t most_fields = 1'000'001;  // a label, and as many features as a network can have inputs
 
 bool is_line_end(int character) { return character == '\n' || character == '\r'; }
 
@@ -115,6 +116,10 @@ bool CsvReader::next(CsvRecord& record) {
   if (!skip_empty_lines()) return false;
   record.line = line_;
   for (;;) {
+    if (record.fields.size() == most_fields)
+      throw core::ConfigError(
+          core::format("line {} of '{}' has more than {} fields: is it a table, with a sample in each line?", record.line,
+                       file_.path(), most_fields));
     record.fields.push_back(field());
     if (peek() != separator_) break;
     take();

@@ -24,7 +24,7 @@ class CsvReader {
   CsvReader(GzipFile& file, char separator);
 
   /// The next record; false at the end. Throws ConfigError for quotation marks that do not enclose a field, and for fields
-  /// of more than a megabyte, as in files that are no tables.
+  /// of more than a megabyte and records of more than a million fields, as in files that are no tables.
   bool next(CsvRecord& record);
 
  private:

@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 
 namespace paragrad::data {
 
@@ -45,6 +46,11 @@ std::size_t GzipFile::read(std::span<std::uint8_t> bytes) {
                                          : error == Z_BUF_ERROR ? "the gzip file is truncated"
                                                                 : message));
   hash_.update(std::as_bytes(bytes.first(static_cast<std::size_t>(got))));
+  total_ += static_cast<std::size_t>(got);
+  if (total_ >= asked_ / 2) {
+    asked_ = 2 * total_;
+    core::require_memory(static_cast<double>(total_), core::format("reading more of '{}'", path_));
+  }
   return static_cast<std::size_t>(got);
 }
 

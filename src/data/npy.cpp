@@ -58,9 +58,7 @@ class NpyHeader {
     }
   }
 
-  void skip_spaces() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
-  }
+  void skip_spaces() { at_ = std::min(text_.find_first_not_of(" \t\r\n\f", at_), text_.size()); }
   bool accept(char wanted) {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != wanted) return false;
@@ -78,6 +76,7 @@ class NpyHeader {
   }
 
   std::string_view quoted() {
+    accept_word("u");  // of Python 2
     const char quote = accept('"') ? '"' : '\'';
     if (quote == '\'') expect('\'');
     const std::size_t begin = at_, end = text_.find(quote, begin);
@@ -100,6 +99,7 @@ class NpyHeader {
       if (error != std::errc()) throw wrong("its shape is no tuple of sizes");
       at_ = static_cast<std::size_t>(end - text_.data());
       values.push_back(value);
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // a long integer of Python 2
       if (accept(',')) continue;
       expect(')');
       break;
@@ -115,18 +115,32 @@ class NpyHeader {
   std::optional<std::vector<std::size_t>> shape_;
 };
 
-/// Sets kind, size and byte order from NumPy's code, such as "<i8".
+/// NumPy's code with a size, "f4", of one of its other names for a type; other texts as they are.
+std::string_view sized(std::string_view name) {
+  constexpr std::array<std::array<std::string_view, 2>, 24> known{{
+      {"bool", "b1"},   {"?", "b1"},       {"uint8", "u1"}, {"B", "u1"},       {"int8", "i1"}, {"b", "i1"},
+      {"uint16", "u2"}, {"H", "u2"},       {"int16", "i2"}, {"h", "i2"},       {"I", "u4"},    {"uint32", "u4"},
+      {"i", "i4"},      {"int32", "i4"},   {"Q", "u8"},     {"uint64", "u8"},  {"q", "i8"},    {"int64", "i8"},
+      {"e", "f2"},      {"float16", "f2"}, {"f", "f4"},     {"float32", "f4"}, {"d", "f8"},    {"float64", "f8"},
+  }};
+  for (const auto& [other, code] : known)
+    if (name == other) return code;
+  return name;
+}
+
+/// Sets kind, size and byte order from NumPy's code, such as "<i8"; without a byte order it is this machine's.
 void read_type(std::string_view code, NpyArray& array) {
   constexpr std::array<std::string_view, 12> known{"u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "b1"};
-  if (code.size() != 3 || std::string_view("|<>=").find(code[0]) == std::string_view::npos ||
-      std::ranges::find(known, code.substr(1)) == known.end())
+  const bool ordered = !code.empty() && std::string_view("|<>=").find(code[0]) != std::string_view::npos;
+  const std::string_view type = sized(code.substr(ordered ? 1 : 0));
+  if (std::ranges::find(known, type) == known.end())
     throw core::ConfigError(core::format(
         "the array '{}' has elements of NumPy's type '{}': give integers or floating-point numbers of 16, 32 or "
         "64 bits",
         array.name, code));
   array.big_endian = code[0] == '>';
-  array.kind = code[1];
-  array.element_bytes = static_cast<std::size_t>(code[2] - '0');
+  array.kind = type[0];
+  array.element_bytes = static_cast<std::size_t>(type[1] - '0');
 }
 
 /// The value of a number of 16 bits (IEEE 754): sign, 5 bits of exponent, 10 of fraction.

@@ -32,8 +32,8 @@ struct NpyArray {
   std::uint64_t bits(std::size_t i) const;  // of element i
 };
 
-/// Throws ConfigError for other element types, and for headers that NumPy would not write or that do not describe the bytes
-/// that follow. name: for messages.
+/// Reads what numpy.load reads, also headers written by Python 2 and types without a byte order. Throws ConfigError for
+/// other element types, and for headers that do not describe the bytes that follow. name: for messages.
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace paragrad::data

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/files.hpp"
+#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "data/npy.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -54,25 +54,22 @@ class NpzArchive : public NumpyFiles {
   std::vector<std::byte> read(const std::string& array) const override {
     zip_stat_t stat;
     zip_stat_init(&stat);
-    constexpr zip_uint64_t sizes = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
-    if (zip_stat(archive_.get(), file_of(array).c_str(), 0, &stat) != 0 || (stat.valid & sizes) != sizes)
+    constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    if (zip_stat(archive_.get(), file_of(array).c_str(), 0, &stat) != 0 || (stat.valid & needed) != needed)
       throw no_array(path_, array);
-    if (stat.size / most_of_a_byte > stat.comp_size)  // the size is only what the file says
-      throw damaged(array, "its size is impossible");
+    check_sizes(array, stat);
     core::require_memory(static_cast<double>(stat.size), core::format("the array '{}' of '{}'", array, path_));
     const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen(archive_.get(), file_of(array).c_str(), 0),
                                                                  zip_fclose);
     if (file == nullptr) throw damaged(array, zip_strerror(archive_.get()));
-    std::vector<std::byte> bytes(stat.size);
+    std::vector<std::byte> bytes = read_to_end(file.get(), stat.size);
     std::byte behind{};
-    if (read_whole(file.get(), bytes) != bytes.size() || zip_fread(file.get(), &behind, 1) != 0)  // checks the sum
+    if (bytes.size() != stat.size || zip_fread(file.get(), &behind, 1) != 0)  // checks the sum
       throw damaged(array, zip_file_strerror(file.get()));
     return bytes;
   }
 
  private:
-  static constexpr zip_uint64_t most_of_a_byte = 1100;  // deflate makes at most 1,032 bytes of one
-
   /// Those that are arrays, or the others.
   std::vector<std::string> entries(bool arrays) const {
     std::vector<std::string> names;
@@ -84,15 +81,35 @@ class NpzArchive : public NumpyFiles {
   }
 
   static std::string file_of(const std::string& array) { return array + ".npy"; }
-  static std::size_t read_whole(zip_file_t* file, std::span<std::byte> bytes) {
-    std::size_t got = 0;
-    while (got < bytes.size()) {
-      const zip_int64_t more = zip_fread(file, bytes.data() + got, bytes.size() - got);
-      if (more <= 0) break;
-      got += static_cast<std::size_t>(more);
-    }
-    return got;
+
+  /// The sizes are only what the archive says.
+  void check_sizes(const std::string& array, const zip_stat_t& stat) const {
+    constexpr zip_uint64_t most_of_a_byte = 1100;  // deflate makes at most 1,032 bytes of one
+    const bool deflated = stat.comp_method == ZIP_CM_DEFLATE;
+    if (stat.comp_size > fs::file_size(path_) || (stat.comp_method == ZIP_CM_STORE && stat.size > stat.comp_size) ||
+        (deflated && stat.size / most_of_a_byte > stat.comp_size))
+      throw damaged(array, "its size is impossible");
+    if (zip_compression_method_supported(stat.comp_method, 0) == 0)
+      throw core::ConfigError(
+          core::format("the array '{}' of '{}' is compressed in a way that this program cannot read: save it "
+                       "with numpy.savez_compressed",
+                       array, path_));
   }
+
+  /// Memory grows with what the archive contains.
+  static std::vector<std::byte> read_to_end(zip_file_t* file, std::size_t size) {
+    constexpr std::size_t at_once = std::size_t{1} << 20;
+    std::vector<std::byte> bytes;
+    while (bytes.size() < size) {
+      const std::size_t had = bytes.size();
+      bytes.resize(had + std::min(at_once, size - had));
+      const zip_int64_t more = zip_fread(file, bytes.data() + had, bytes.size() - had);
+      bytes.resize(had + static_cast<std::size_t>(std::max<zip_int64_t>(more, 0)));
+      if (more <= 0) break;
+    }
+    return bytes;
+  }
+
   core::ConfigError damaged(const std::string& array, const std::string& why) const {
     return core::ConfigError(core::format("the array '{}' of '{}' is damaged: {}", array, path_, why));
   }
@@ -112,11 +129,10 @@ class NpyFolder : public NumpyFiles {
 
   std::vector<std::byte> read(const std::string& array) const override {
     if (!has(array)) throw no_array(path_, array);
-    core::require_memory(static_cast<double>(fs::file_size(file_of(array))),
-                         core::format("the array '{}' of '{}'", array, path_));
-    const std::string content = core::read_text(file_of(array).string());
-    const auto bytes = std::as_bytes(std::span(content));
-    return {bytes.begin(), bytes.end()};
+    const core::FileMap content = core::FileMap::open(file_of(array).string());
+    parse_npy(content.bytes(), array);  // that it holds what its header says, before it takes memory
+    core::require_memory(static_cast<double>(content.bytes().size()), core::format("the array '{}' of '{}'", array, path_));
+    return {content.bytes().begin(), content.bytes().end()};
   }
 
  private:
