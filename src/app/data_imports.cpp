@@ -121,6 +121,8 @@ void add_import_images(CLI::App& data) {
                       "folder of the validation set, likewise (default: val, valid or validation, if there is one)");
   add_number(*command, "--channels", options->channels, {.least = 0, .most = 3},
              "1 for grey images, 3 for colour (0: as in the first training image)");
+  command->add_flag("--skip-damaged", options->skip_damaged,
+                    "leave out files that cannot be decoded, and print how many and why the first one cannot");
   add_image_import_options(*command, *options);
   add_scale(*command, *options);
   set_examples(*command, "paragrad data import-images --from pictures --name pictures --valid 4 --out pictures.h5");

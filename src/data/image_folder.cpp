@@ -1,12 +1,17 @@
 #include "data/image_folder.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
-#include "core/files.hpp"
+#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "core/sha256.hpp"
@@ -18,34 +23,61 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A file may be much longer than its image.
+void add_to(core::Sha256& hash, const core::FileMap& file) {
+  constexpr std::size_t at_once = std::size_t{1} << 22;
+  for (std::span<const std::byte> rest = file.bytes(); !rest.empty();) {
+    const auto part = rest.first(std::min(rest.size(), at_once));
+    hash.update(part);
+    file.drop(part);
+    rest = rest.subspan(part.size());
+  }
+}
+
 /// Decodes one file after the other to pixels of the shape that the first, or the options, set.
 class ImageReader {
  public:
-  explicit ImageReader(std::size_t channels) { shape_.channels = channels; }
+  ImageReader(std::size_t channels, bool skips_damaged) : skips_damaged_(skips_damaged) { shape_.channels = channels; }
 
   ImportedSamples read(const std::string& subset, const std::vector<ImageFile>& files, Imported& info) {
     ImportedSamples images;
     core::Sha256 hash;
     for (const ImageFile& file : files) {
-      const std::string path = file.path.string(), content = core::read_text(path);
-      const auto bytes = std::as_bytes(std::span(content));
-      hash.update(bytes);
-      const Picture picture = decode_picture(bytes, path);
-      accept(picture.shape, path);
+      const std::string path = file.path.string();
+      const core::FileMap content = core::FileMap::open(path);
+      const std::optional<Picture> picture = decoded(content.bytes(), path);
+      if (!picture) continue;
+      add_to(hash, content);
+      accept(picture->shape, path);
       if (images.labels.empty()) reserve(images, files.size(), subset);
-      append(picture, images.pixels);
+      append(*picture, images.pixels);
       images.labels.push_back(file.label);
     }
-    info.source_sha256.push_back(core::format("{}: {} files, one after the other: {}", subset, files.size(), hash.finish()));
+    if (images.labels.empty()) throw core::ConfigError(core::format("all images of '{}' are damaged", subset));
+    info.source_sha256.push_back(
+        core::format("{}: {} files, one after the other: {}", subset, images.labels.size(), hash.finish()));
     if (grey_ > 0)
       info.taken.push_back(core::format("{}: {} became coloured", subset, several(std::exchange(grey_, 0), "grey image")));
     return images;
   }
 
+  const std::vector<std::string>& damaged() const { return damaged_; }
+
   const ImageShape& shape() const { return shape_; }
   std::size_t size() const { return shape_.height * shape_.width * shape_.channels; }
 
  private:
+  /// Nothing if the file is damaged and may be skipped.
+  std::optional<Picture> decoded(std::span<const std::byte> content, const std::string& path) {
+    if (!skips_damaged_) return decode_picture(content, path);
+    try {
+      return decode_picture(content, path);
+    } catch (const core::ConfigError& error) {
+      damaged_.emplace_back(error.what());
+      return std::nullopt;
+    }
+  }
+
   void accept(const ImageShape& shape, const std::string& path) {
     if (shape_.height == 0) {
       first_ = path;
@@ -77,6 +109,8 @@ class ImageReader {
   ImageShape shape_;
   std::string first_;     // file
   std::size_t grey_ = 0;  // images among coloured ones
+  bool skips_damaged_;
+  std::vector<std::string> damaged_;  // why each skipped file is
 };
 
 }  // namespace
@@ -93,7 +127,7 @@ Imported import_image_folder(const ImportFolderOptions& options) {
   std::vector<ImageListing> listings;
   for (const std::string& name : names)
     listings.push_back(name.empty() ? ImageListing{} : list_images(folder / name, info.class_names));
-  ImageReader reader(options.channels);
+  ImageReader reader(options.channels, options.skip_damaged);
   ImportedSubsets subsets;
   for (const std::size_t i : {0u, 2u, 1u})  // the order of source_sha256
     if (!names[i].empty()) subsets[i] = reader.read(names[i], listings[i].files, info);
@@ -105,7 +139,12 @@ Imported import_image_folder(const ImportFolderOptions& options) {
   for (const std::size_t i : {0u, 1u, 2u}) warn_of_files_left_out(names[i], listings[i], info);
   if (const auto others = entries_besides(folder, names); !others.empty())
     info.warnings.push_back(core::format("left out of '{}': {}", options.folder, some_of(others)));
-  return write_samples(options, std::move(info), "folders of images", std::move(subsets));
+  const std::vector<std::string>& damaged = reader.damaged();
+  if (!damaged.empty())
+    info.warnings.push_back(core::format("skipped {}; the first: {}", several(damaged.size(), "damaged file"), damaged.front()));
+  const std::string format =
+      damaged.empty() ? "folders of images" : core::format("folders of images without {} damaged", damaged.size());
+  return write_samples(options, std::move(info), format, std::move(subsets));
 }
 
 }  // namespace paragrad::data

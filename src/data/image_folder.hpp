@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "data/sample_import.hpp"
 
@@ -11,6 +12,7 @@ struct ImportFolderOptions : SampleImportOptions {
   std::string train = "train", test = "test";  ///< its subfolders
   std::string validation;                      ///< likewise; empty: val, valid or validation, if there is one
   std::size_t channels = 0;                    ///< 1 (grey) or 3 (red, green, blue); 0: those of the first training image
+  bool skip_damaged = false;                   ///< leave out files that cannot be decoded
 };
 
 /// Converts folders of images to a data file (write_samples): FOLDER/train/CLASS/*.png or *.jpg (also .jpeg, .jpe, .jfif),
@@ -19,7 +21,7 @@ struct ImportFolderOptions : SampleImportOptions {
 /// ignored; other files and folders that are not read are reported. All images must be equally large; grey ones become
 /// coloured if the data set is. Holds the decoded images in memory. Throws ConfigError for missing folders, folders without
 /// images, several folders for the validation set, test classes that the training set lacks, images that cannot be decoded
-/// (picture.hpp) or have another size, and coloured images where the data set is grey.
+/// (picture.hpp) unless they are to be skipped, or have another size, and coloured images where the data set is grey.
 Imported import_image_folder(const ImportFolderOptions& options);
 
 }  // namespace paragrad::data

@@ -18,14 +18,16 @@ struct Picture {
 
 /// Decodes a PNG or JPEG file that lies in memory; the content, not the name, says which it is. Grey images have one
 /// channel, all others three. PNG: pixels of 16 bits are rounded to 8, palettes are looked up, what is transparent lies on
-/// black. JPEG: by the accurate inverse transform, so that a file gives the same pixels wherever libjpeg-turbo decodes it;
-/// CMYK is refused. path: of the file, for messages. Throws ConfigError for other formats, damaged or incomplete files, and
-/// images that do not fit into memory.
+/// black; values are not converted to other colours, whatever profile or gamma the file has. JPEG: by the accurate inverse
+/// transform, so that a file gives the same pixels wherever libjpeg-turbo decodes it; CMYK is refused. Blemishes next to the
+/// pixels or after the last of them, of which the libraries warn, are ignored. path: of the file, for messages. Memory grows
+/// with the rows that the file contains. Throws ConfigError for other formats, damaged or incomplete files, JPEG files of
+/// more than 100 scans, and images that do not fit into memory.
 Picture decode_picture(std::span<const std::byte> file, const std::string& path);
 
-/// An array for the pixels of a file that says it has this shape. Throws ConfigError if the file is too short for so many,
-/// or if they do not fit into memory.
-Picture blank_picture(const ImageShape& shape, std::size_t file_bytes, const std::string& path);
+/// Throws ConfigError if a file says that it has an image of this shape, in rows of this many bytes when decompressed, and
+/// is too short for it, or if the pixels do not fit into memory.
+void check_picture(const ImageShape& shape, std::size_t packed_row_bytes, std::size_t file_bytes, const std::string& path);
 
 // The two formats; begins_… says whether the file is one. One file each.
 bool begins_png(std::span<const std::byte> file);

@@ -19,15 +19,21 @@ CMYK_JPEG = base64.b64decode(
     "BEMRAE0RAFkRAEsRAP/EABQAAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oADgRDAE0AWQBLAAA/AH4+nw9v/9k=")
 
 
-def png(height: int, width: int, channels: int, pixels: bytes) -> bytes:
-    """PNG (ISO/IEC 15948) of 8 bits per channel: 1 grey, 3 colours, 4 with transparency."""
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+def chunk(kind: bytes, content: bytes) -> bytes:
+    """Of a PNG file."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
-    line = width * channels
+
+def png(height: int, width: int, channels: int, pixels: bytes, bits: int = 8, before: bytes = b"", after_last: bytes = b"",
+        palette: bytes = b"") -> bytes:
+    """PNG (ISO/IEC 15948) of rows of pixels with `bits` per channel: 1 grey or of a palette, 2 grey with transparency, 3 colours, 4 with
+    transparency. before: chunks before the image's; after_last: bytes after the compressed rows."""
+    line = (width * channels * bits + 7) // 8
     lines = b"".join(b"\0" + pixels[y * line:(y + 1) * line] for y in range(height))
-    header = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+    colours = 3 if palette else {1: 0, 2: 4, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", width, height, bits, colours, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + (chunk(b"PLTE", palette) if palette else b"") + before
+            + chunk(b"IDAT", zlib.compress(lines) + after_last) + chunk(b"IEND", b""))
 
 
 def npy(shape: tuple, data: bytes, descr: str = "|u1", header: str = "", version: int = 1) -> bytes:

@@ -6,10 +6,12 @@ import random
 import struct
 import unittest
 import zipfile
+import zlib
+from pathlib import Path
 
-from image_files import CMYK_JPEG, GREY_JPEG, RED_JPEG, npy, png, write_folders, write_npz
+from image_files import CMYK_JPEG, GREY_JPEG, RED_JPEG, chunk, npy, png, write_folders, write_npz
 from import_case import ImportTest
-from paragrad_cli import run
+from paragrad_cli import run, run_with_peak
 
 COUNTS = {"train": 30, "test": 12}
 CLASSES = 3
@@ -97,6 +99,124 @@ class ImageImport(ImportTest):
         self.refused("import-images", folder, "a/1.png", "colour", "--channels", more=("--valid", 0, "--channels", 1))
         self.refused("import-images", folder, "1 or 3 channels", more=("--valid", 0, "--channels", 2))
 
+    def assert_pixels(self, expected: bytes, file: bytes, shape: tuple) -> None:
+        """That the file gives the pixels that an array has."""
+        array, label = npy((1, *shape), expected), npy((1,), b"\0")
+        write_npz(self.own / "pixels.npz", {"x_train": array, "y_train": label, "x_test": array, "y_test": label})
+        self.assertEqual(self.content("import-images", self.one_image(file), "--valid", 0),
+                         self.content("import-numpy", self.own / "pixels.npz", "--valid", 0))
+
+    def one_image(self, content: bytes) -> Path:
+        write_folders(self.own / "one", [("train/a/0.jpg", content), ("test/a/0.jpg", content)])
+        return self.own / "one"
+
+    def test_pixels_pass_unchanged_whatever_colours_the_file_says_it_has(self):
+        grey = bytes(random.Random(2).sample(range(256), 256))
+        colours = random.Random(3).randbytes(768)
+        profile = bytearray(200)
+        profile[0:4], profile[8:12], profile[12:24], profile[36:40] = struct.pack(">I", 200), bytes((2, 0, 0, 0)), b"mntrRGB XYZ ", b"acsp"
+        gamma = [chunk(b"gAMA", struct.pack(">I", value)) for value in (100000, 45455, 1, 0xffffffff)]
+        for name, chunks in {"none": b"", "sRGB": chunk(b"sRGB", b"\0"), "linear": gamma[0], "usual": gamma[1], "odd": gamma[2], "huge": gamma[3],
+                             "two gammas": gamma[0] + gamma[1], "sRGB and gamma": chunk(b"sRGB", b"\0") + gamma[0],
+                             "profile": chunk(b"iCCP", b"icc\0\0" + zlib.compress(bytes(profile))), "no profile": chunk(b"iCCP", b"icc\0\0abc"),
+                             "chromaticities": chunk(b"cHRM", struct.pack(">8I", *range(8))), "too many bits": chunk(b"sBIT", b"\x09" * 3),
+                             "unknown": chunk(b"quXx", b"123"), "text": chunk(b"tEXt", b"no keyword"), "time": chunk(b"tIME", b"\0")}.items():
+            with self.subTest(name):
+                deep_grey, deep_colours = (b"".join(struct.pack(">H", 257 * value) for value in values) for values in (grey, colours))
+                self.assert_pixels(grey, png(16, 16, 1, grey, before=chunks), (16, 16))
+                self.assert_pixels(grey, png(16, 16, 1, deep_grey, bits=16, before=chunks), (16, 16))
+                self.assert_pixels(colours, png(16, 16, 3, colours, before=chunks), (16, 16, 3))
+                self.assert_pixels(colours, png(16, 16, 3, deep_colours, bits=16, before=chunks), (16, 16, 3))
+
+    def test_pixels_of_every_depth(self):
+        self.assert_pixels(bytes((0, 0, 0, 255, 255, 0, 255, 255)), png(1, 8, 1, bytes([0b00011011]), bits=1), (1, 8))
+        self.assert_pixels(bytes((0, 85, 170, 255)), png(1, 4, 1, bytes([0b00011011]), bits=2), (1, 4))
+        self.assert_pixels(bytes(17 * i for i in range(16)), png(4, 4, 1, bytes.fromhex("0123456789abcdef"), bits=4), (4, 4))
+        depths = range(0, 65536, 409)[:144]
+        self.assert_pixels(bytes(round(v / 257) for v in depths),
+                           png(12, 12, 1, b"".join(struct.pack(">H", v) for v in depths), bits=16), (12, 12))
+        palette = bytes((1, 2, 3, 4, 5, 6, 7, 8, 9))
+        self.assert_pixels(palette + palette[:3], png(1, 4, 1, bytes([0b00011000]), bits=2, palette=palette), (1, 4, 3))
+        self.assert_pixels(palette + palette[:3], png(1, 4, 1, bytes((0, 1, 2, 0)), palette=palette), (1, 4, 3))
+
+    def test_transparent_pixels_lie_on_black(self):
+        pairs = ((200, 255), (200, 0), (200, 128), (255, 1))
+        expected = bytes((value * alpha + 127) // 255 for value, alpha in pairs)
+        grey, coloured = bytes(x for pair in pairs for x in pair), bytes(x for value, alpha in pairs for x in (*[value] * 3, alpha))
+        for before in (b"", chunk(b"tRNS", b"\0\0"), chunk(b"gAMA", struct.pack(">I", 100000))):
+            self.assert_pixels(expected, png(2, 2, 2, grey, before=before), (2, 2))
+            self.assert_pixels(bytes(x for x in expected for _ in range(3)), png(2, 2, 4, coloured, before=before), (2, 2, 3))
+        self.assert_pixels(bytes((0, 9, 8, 7)), png(2, 2, 1, bytes((200, 9, 8, 7)), before=chunk(b"tRNS", struct.pack(">H", 200))), (2, 2))
+
+    def test_bytes_after_the_last_pixel_change_nothing(self):
+        grey = bytes(range(256))
+        for after in (bytes(8), b"x" * 1000, zlib.compress(b"more")):
+            self.assert_pixels(grey, png(16, 16, 1, grey, after_last=after), (16, 16))
+        end = b"\xff\xd9"
+        for jpeg in (GREY_JPEG, RED_JPEG):
+            clean = self.content("import-images", self.one_image(jpeg), "--valid", 0)
+            whole = jpeg[:-2]
+            scan = jpeg.index(b"\xff\xda")
+            for changed in (whole + b"\x11" * 99 + end, whole + bytes(1000) + end, jpeg + b"appended", whole + b"\xff" * 5 + end,
+                            jpeg[:scan] + b"\x11" * 7 + jpeg[scan:], jpeg.replace(b"JFIF\0\1", b"JFIF\0\7", 1)):
+                self.assertEqual(self.content("import-images", self.one_image(changed), "--valid", 0), clean)
+
+    def test_damage_among_the_pixels_is_refused_also_where_libraries_only_warn(self):
+        jpeg = RED_JPEG
+        for content in (jpeg[:-2], jpeg[:-3] + b"\xff\xd9", jpeg[:-4] + b"\xff\xd9", jpeg[:-2] + b"\x11" * 99):
+            self.refused("import-images", self.one_image(content), "0.jpg", "damaged", more=("--valid", 0))
+        rows = b"".join(b"\0" + bytes(range(16 * y, 16 * y + 16)) for y in range(16))
+        wrong_sum = zlib.compress(rows)[:-1] + b"?"
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 0, 0, 0, 0))
+        flipped = bytearray(chunk(b"tEXt", b"key\0value"))
+        flipped[-1] ^= 1
+        for content in (chunk(b"IDAT", wrong_sum), chunk(b"IDAT", zlib.compress(rows)[:-9]), bytes(flipped) + chunk(b"IDAT", zlib.compress(rows)),
+                        chunk(b"IDAT", zlib.compress(rows[:-17]))):
+            file = b"\x89PNG\r\n\x1a\n" + header + content + chunk(b"IEND", b"")
+            self.refused("import-images", self.one_image(file), "0.jpg", "damaged", more=("--valid", 0))
+
+    def test_scans_without_end_are_refused(self):
+        at = GREY_JPEG.index(b"\xff\xda")
+        head, scan = GREY_JPEG[:at].replace(b"\xff\xc0", b"\xff\xc2"), b"\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00\x7f"
+        few, many = head + 20 * scan + b"\xff\xd9", head + 3000 * scan + b"\xff\xd9"
+        self.assert_pixels(bytes([128]) * 64, few, (8, 8))
+        self.refused("import-images", self.one_image(many), "more than 100 scans", more=("--valid", 0))
+
+    def test_a_file_may_be_much_smaller_or_longer_than_its_image(self):
+        blank = png(4000, 4000, 1, bytes(2_000_000), bits=1)
+        self.assertLess(len(blank), 8000)
+        self.content("import-images", self.one_image(blank), "--valid", 0)
+        for content in (b"", png(4, 4, 1, bytes(16))):  # nothing, or an image, and then 5 GB of zeros that take no disk
+            folder = self.one_image(content)
+            with (folder / "train/a/0.jpg").open("r+b") as file:
+                file.truncate(5_000_000_000 if not content else 500_000_000)
+            code, peak = self.peak("import-images", folder, "--valid", 0)
+            self.assertEqual(code, 0 if content else 2)
+            self.assertLess(peak, 150_000_000)
+
+    def peak(self, command: str, source, *more) -> tuple[int, int]:
+        """Exit code of an import and the bytes of memory that it took."""
+        return run_with_peak("data", command, "--from", source, "--out", self.own / "out.h5", "--name", "own", *more)
+
+    def test_damaged_files_can_be_skipped_and_are_counted(self):
+        good = [png(4, 4, 1, bytes((i,)) * 16) for i in range(4)]
+        folder = self.own / "some"
+        write_folders(folder, [("train/a/0.png", good[0]), ("train/a/1.png", b"no image"), ("train/a/2.png", good[1]),
+                               ("train/b/0.png", good[2]), ("train/b/1.png", good[2][:-30]), ("test/a/0.png", good[3]), ("test/b/1.png", b"")])
+        self.refused("import-images", folder, "1.png", more=("--valid", 0))
+        done = self.imported("import-images", folder, "--valid", 0, "--skip-damaged")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("skipped 3 damaged files; the first: ", done.stdout)
+        self.assertIn("train/a/1.png", done.stdout)
+        self.assertIn("3 damaged", self.info()["source"])
+        kept = self.info()
+        for name in ("train/a/1.png", "train/b/1.png", "test/b/1.png"):
+            (folder / name).unlink()
+        (folder / "test/b").rmdir()
+        done = self.imported("import-images", folder, "--valid", 0, "--skip-damaged")
+        self.assertEqual(self.info()["content_sha256"], kept["content_sha256"])
+        self.assertNotIn("damaged files", done.stdout)
+
     def test_folders_that_are_no_data_set(self):
         good = png(4, 4, 1, bytes(range(16)))
         short = bytearray(good)
@@ -173,6 +293,50 @@ class ImageImport(ImportTest):
         self.refused("import-numpy", path, "images.npz", "damaged", more=("--valid", 1))
         write_npz(path, {"other": images})
         self.refused("import-numpy", path, "x_train", "--arrays")
+
+
+    def test_headers_that_numpy_reads(self):
+        images, labels = bytes(range(16)), npy((4,), bytes((0, 1, 2, 1)))
+
+        def hash_with(header: str) -> str:
+            array = npy((), images, header=header)
+            write_npz(self.own / "images.npz", {"x_train": array, "y_train": labels, "x_test": array, "y_test": labels})
+            return self.content("import-numpy", self.own / "images.npz", "--valid", 1)
+
+        plain = hash_with("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2, 2), }")
+        for header in ("{'descr': '|u1', 'fortran_order': False, 'shape': (4L, 2L, 2L), }",  # Python 2 on Windows
+                       "{u'descr': u'|u1', u'fortran_order': False, u'shape': (4, 2, 2)}", "{'descr':\t'|u1',\t'fortran_order':\tFalse,'shape':(4,2,2)}",
+                       "{'descr': 'u1', 'fortran_order': False, 'shape': (4, 2, 2), }", "{'descr': 'uint8', 'fortran_order': False, 'shape': (4, 2, 2), }",
+                       "{'descr': '<B', 'fortran_order': False, 'shape': (4, 2, 2), }", "{'shape' : ( 4 , 2 , 2 ) ,\r\n'descr':\"|u1\",'fortran_order':False}"):
+            with self.subTest(header):
+                self.assertEqual(hash_with(header), plain)
+
+    def test_archives_that_claim_more_than_they_hold(self):
+        good = npy((4, 2, 2), bytes(16))
+        path = self.own / "images.npz"
+        write_npz(path, {"x_train": npy((3_000_000_000,), b""), "y_train": good, "x_test": good, "y_test": good}, compression=zipfile.ZIP_STORED)
+        content = bytearray(path.read_bytes())
+        for signature, at in ((b"PK\1\2", 20), (b"PK\3\4", 18)):  # compressed and whole size, in the directory and before the array
+            place = content.index(signature) + at
+            content[place:place + 8] = struct.pack("<II", 3_000_000_000, 3_000_000_128)
+        path.write_bytes(content)
+        code, peak = self.peak("import-numpy", path)
+        self.assertEqual(code, 2)
+        self.assertLess(peak, 100_000_000)
+        self.refused("import-numpy", path, "x_train", "its size is impossible")
+        write_npz(path, {"x_train": good, "y_train": good, "x_test": good, "y_test": good}, compression=zipfile.ZIP_LZMA)
+        done = self.imported("import-numpy", path)
+        if done.returncode == 2 and "y_train" not in done.stderr:
+            self.assert_refused(done, "x_train", "numpy.savez_compressed")
+
+    def test_a_long_file_of_one_small_array_takes_no_memory(self):
+        folder = self.own / "arrays"
+        write_folders(folder, [("x_train.npy", npy((4, 2), bytes(8))), ("y_train.npy", npy((4,), bytes(4)))])
+        with (folder / "x_train.npy").open("r+b") as file:
+            file.truncate(3_000_000_000)
+        code, peak = self.peak("import-numpy", folder, "--valid", 1)
+        self.assertEqual(code, 2)
+        self.assertLess(peak, 100_000_000)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,14 @@ def run(*arguments: str, ranks: int = 0, timeout: float = 60, **more) -> subproc
     return subprocess.run([*launcher, PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **more)
 
 
+def run_with_peak(*arguments: str) -> tuple[int, int]:
+    """The program's exit code, and the most memory that it had in bytes, with the pages of files that it mapped."""
+    process = subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, 1024 * usage.ru_maxrss
+
+
 def working_ranks(out: Path, and_unguarded: bool = False) -> dict[int, int]:
     """Process of each rank of the run that writes into `out`; the other half of its processes guard them.
 
