@@ -1,8 +1,10 @@
 #include "sim/platform.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -12,11 +14,13 @@
 #include "core/sha256.hpp"
 #include "sim/builtin_platforms.hpp"
 #include "sim/platform_section.hpp"
+#include "sim/toml_nesting.hpp"
 
 namespace paragrad::sim {
 namespace {
 
 constexpr std::int64_t most_devices = 10'000'000;
+constexpr std::uintmax_t longest_file = 1'000'000;  // bytes
 
 // No message may arrive in the instant in which it was sent: the order within an instant would then depend on hops.
 constexpr double shortest_latency_s = 1e-9;
@@ -249,6 +253,9 @@ KernelTable read_kernel(Section section, const std::vector<KernelTable>& before)
 std::string text_of(const std::string& path) {
   const auto builtin = std::ranges::find(builtin_platforms(), path, &BuiltinPlatform::name);
   if (builtin != builtin_platforms().end() && !std::filesystem::exists(path)) return std::string(builtin->text);
+  std::error_code missing;
+  if (std::filesystem::file_size(path, missing) > longest_file && !missing)
+    throw core::ConfigError(core::format("'{}' is no platform file: it is longer than a megabyte", path));
   try {
     return core::read_text(path);
   } catch (const core::ConfigError&) {
@@ -261,6 +268,9 @@ std::string text_of(const std::string& path) {
 
 Platform parse(const std::string& path) {
   const std::string text = text_of(path);
+  if (const int line = line_nested_too_deeply(text); line > 0)
+    throw core::ConfigError(core::format(
+        "platform file '{}', line {}: brackets or dotted keys nest too deeply, as in no platform file", path, line));
   File file(path, text);
   Platform platform;
   platform.file = path;

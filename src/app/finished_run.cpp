@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 
@@ -94,10 +95,12 @@ std::vector<std::string> without_files_of_searches(std::vector<std::string> path
 }
 
 core::Json read_manifest(const std::string& folder) {
-  std::ifstream file(folder + "/manifest.json");
-  if (!file) throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
+  const std::string path = folder + "/manifest.json";
+  if (!std::filesystem::is_regular_file(path))
+    throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
+  const std::string text = core::read_text(path);
   try {
-    return core::Json::parse(file);
+    return core::parse_json(text);
   } catch (const std::exception& error) {
     throw damaged(folder, error);
   }

@@ -257,7 +257,9 @@ class Launch {
 
   /// Identifies the last state that was saved; empty if there is none.
   std::string state() const {
-    std::ifstream file(training_.out + "/state/latest.json");
+    const std::string path = training_.out + "/state/latest.json";
+    if (!std::filesystem::is_regular_file(path)) return "";
+    std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 

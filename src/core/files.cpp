@@ -15,6 +15,9 @@
 namespace paragrad::core {
 
 std::string read_text(const std::string& path) {
+  std::error_code missing;
+  if (std::filesystem::is_fifo(path, missing))
+    throw ConfigError(format("cannot read '{}': it is a pipe, which may never end", path));
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
   try {

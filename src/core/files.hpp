@@ -8,7 +8,7 @@
 
 namespace paragrad::core {
 
-/// Reads a whole file. Throws ConfigError if it is missing or cannot be read to its end.
+/// Reads a whole file. Throws ConfigError if it is missing, a pipe, or cannot be read to its end.
 std::string read_text(const std::string& path);
 
 /// Reads an open file from `offset` until `into` is full or the file ends. Returns the number of bytes read; throws

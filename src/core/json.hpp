@@ -12,10 +12,11 @@ namespace paragrad::core {
 /// invalid bytes become U+FFFD. (Json::dump() would throw.)
 std::string text_of(const Json& json, int indent = -1);
 
-/// Throws nlohmann's exceptions.
+/// Throws nlohmann's exceptions, and std::runtime_error for text that nests deeper than 100 levels: writing and comparing
+/// such values uses up the stack.
 Json parse_json(const std::string& text);
 
-/// A value of the type "discarded", which is no object, if the text is no JSON.
+/// A value of the type "discarded", which is no object, if parse_json() would throw.
 Json parse_json_or_discard(const std::string& text);
 
 }  // namespace paragrad::core

@@ -16,6 +16,8 @@ constexpr std::string_view separators = "\r\n;,";
 constexpr std::string_view opening = "[{(\"";
 constexpr std::string_view closing = "]})\"";
 
+constexpr std::size_t deepest = 100;  // blocks within each other, for each of which readers call themselves
+
 bool is_one_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
 
 std::string_view trimmed(std::string_view text) {
@@ -85,6 +87,7 @@ void BrainScript::match_brackets() {
       closing_[open.back()] = at;
       open.pop_back();
     } else if (!quoted && is_one_of(c, opening)) {
+      if (open.size() == deepest) throw error(line_of(at), "brackets nest too deeply, as in no configuration of CNTK");
       open.push_back(at);
     }
   }
