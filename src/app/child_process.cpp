@@ -15,6 +15,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/output_file.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -40,15 +41,13 @@ using namespace std::chrono_literals;
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& log) {
-  const int descriptor = log.empty() ? -1 : ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0 && !log.empty())
-    throw core::ConfigError(core::format("cannot write '{}': {}", log, std::strerror(errno)));
+  core::OutputFile file;
+  if (!log.empty()) file = core::OutputFile(log, core::OutputFile::Begin::empty);
   const pid_t parent = ::getpid();
   std::fflush(stdout);
   process_ = ::fork();
-  if (process_ == 0) become(command, descriptor, parent);
+  if (process_ == 0) become(command, file.descriptor(), parent);
   const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
   if (process_ < 0)
     throw core::ConfigError(core::format("cannot start a process: {}; run fewer at a time", std::strerror(error)));
   ::setpgid(process_, process_);  // whichever of the two comes first

@@ -135,7 +135,8 @@ void Instruments::write(const metrics::RunFolder& folder, const char* clock) {
   timeline_.clock = clock;
   // Taken only now: the last message has arrived.
   for (std::size_t i = 0; i < logs_.size(); ++i) timeline_.workers[i] = logs_[i]->take();
-  core::replace_file(folder.file("timeline.json"), [&](std::ostream& out) { metrics::write_trace(timeline_, out); });
+  core::replace_file(
+      folder.file("timeline.json"), [&](std::ostream& out) { metrics::write_trace(timeline_, out); }, core::Links::replace);
 }
 
 }  // namespace paragrad::app

@@ -15,6 +15,7 @@
 
 #include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/output_file.hpp"
 
 namespace paragrad::core {
 namespace {
@@ -37,16 +38,6 @@ LockedFile open_locked(const std::string& path) {
 }
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-
-/// Writes everything, in as many calls as needed.
-void write_all(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto put = ::write(to, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw std::system_error(errno, std::generic_category());
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-}
 
 std::string_view text_at(int from, std::uint64_t offset, std::span<char> chunk) {
   return {chunk.data(), read_at(from, offset, chunk)};
@@ -81,11 +72,13 @@ void copy_bytes(int from, int to) {
 
 /// The file to replace, which the last of a chain of links may name before it exists. Throws ConfigError for a device, a
 /// pipe or a folder.
-std::string resolved(const std::string& path) {
+std::string resolved(const std::string& path, Links links) {
   namespace fs = std::filesystem;
   std::error_code missing;
-  if (const fs::file_status status = fs::status(path, missing); fs::exists(status) && !fs::is_regular_file(status))
+  const fs::file_status status = links == Links::follow ? fs::status(path, missing) : fs::symlink_status(path, missing);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_symlink(status))
     throw ConfigError(format("'{}' is not a regular file and would be replaced by one: choose another name", path));
+  if (links == Links::replace) return path;
   fs::path target = fs::canonical(path, missing);
   if (!missing) return target.string();
   constexpr int most_links = 40;
@@ -97,15 +90,16 @@ std::string resolved(const std::string& path) {
 
 }  // namespace
 
-FileReplacement::FileReplacement(const std::string& path)
-    : target_(resolved(path)), temporary_(target_ + ".tmp"), file_(open_locked(temporary_)) {
+FileReplacement::FileReplacement(const std::string& path, Links links)
+    : target_(resolved(path, links)), temporary_(target_ + ".tmp"), file_(open_locked(temporary_)) {
   if (::ftruncate(file_.descriptor(), 0) != 0) {
     const int error = errno;
     ::unlink(temporary_.c_str());
     throw failure("empty", temporary_, error);
   }
   struct stat original {};
-  if (::stat(target_.c_str(), &original) == 0) (void)::fchmod(file_.descriptor(), original.st_mode & 0777);
+  if (::lstat(target_.c_str(), &original) == 0 && S_ISREG(original.st_mode))
+    (void)::fchmod(file_.descriptor(), original.st_mode & 0777);
 }
 
 FileReplacement::~FileReplacement() {
@@ -173,8 +167,8 @@ void require_replaceable(const std::string& path) {
   if (!path.empty()) FileReplacement{path};
 }
 
-void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  FileReplacement replacement(path);
+void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write, Links links) {
+  FileReplacement replacement(path, links);
   std::ostringstream content;
   write(content);
   replacement.write(content.view());

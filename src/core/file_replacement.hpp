@@ -12,15 +12,22 @@
 
 namespace paragrad::core {
 
+/// What happens to a file that is a symbolic link.
+enum class Links {
+  follow,  ///< its target is replaced, and it stays: for names that a user gives
+  replace  ///< it is replaced itself, so that no other file changes: for fixed names in a folder, which others may have put
+           ///< there
+};
+
 /// Replaces a file atomically. The new content is written to `path`.tmp and renamed by commit(); until then `path` stays
 /// unchanged, whatever happens (full disk, exception, power cut).
 ///
 /// The temporary file is locked, so that two writers of one path cannot interleave: the second gets a ConfigError.
-/// Leftovers of a killed process are overwritten. A `path` that is a symbolic link stays one: its target is replaced.
+/// Leftovers of a killed process are overwritten; if `path`.tmp is a link, it is refused.
 class FileReplacement {
  public:
   /// Opens and locks an empty `path`.tmp. Throws ConfigError on failure, and if `path` exists and is no regular file.
-  explicit FileReplacement(const std::string& path);
+  explicit FileReplacement(const std::string& path, Links links = Links::follow);
   ~FileReplacement();  ///< removes the temporary file unless committed
   FileReplacement(const FileReplacement&) = delete;
   FileReplacement& operator=(const FileReplacement&) = delete;
@@ -60,6 +67,6 @@ void require_replaceable(const std::string& path);
 
 /// Replaces a text file with the output of `write`, which is buffered in memory. Throws ConfigError and leaves `path`
 /// unchanged on failure.
-void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
+void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write, Links links = Links::follow);
 
 }  // namespace paragrad::core

@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include "core/errors.hpp"
-#include "core/format.hpp"
+#include "core/output_file.hpp"
 
 namespace paragrad::core {
 namespace {
@@ -40,8 +38,7 @@ bool same_file(int descriptor, const std::string& path) {
 
 std::optional<LockedFile> LockedFile::open(const std::string& path, const std::vector<std::size_t>& parts) {
   for (;;) {
-    LockedFile file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (file.descriptor() < 0) throw ConfigError(format("cannot create '{}': {}", path, std::strerror(errno)));
+    LockedFile file(open_unlinked(path, O_RDWR));
     if (!lock(file.descriptor(), parts)) return std::nullopt;
     if (same_file(file.descriptor(), path)) return file;
     // The holder renamed or removed the file between our open and our lock: try again.

@@ -12,7 +12,8 @@ namespace paragrad::core {
 /// process, even if the process is killed. On a file system without locks, locking always succeeds.
 class LockedFile {
  public:
-  /// Creates the file if missing. Returns nullopt if another process holds it. Throws ConfigError if it cannot be opened.
+  /// Creates the file if missing. Returns nullopt if another process holds it. Throws ConfigError if it cannot be opened
+  /// or is a link (output_file.hpp).
   /// parts: numbers of what is locked in the place of the whole file. Processes that lock different parts do not exclude
   /// each other.
   static std::optional<LockedFile> open(const std::string& path, const std::vector<std::size_t>& parts = {});

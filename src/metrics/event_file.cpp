@@ -89,10 +89,7 @@ EventFile::EventFile(std::string path, Hyperparameters hyperparameters, Clock cl
   replace({});
 }
 
-void EventFile::add(const core::Json& record) {
-  out_ << event_of(record) << std::flush;
-  if (!out_) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", path_));
-}
+void EventFile::add(const core::Json& record) { out_.write(event_of(record)); }
 
 void EventFile::replace(std::span<const core::Json> records) {
   course_ = {};
@@ -101,9 +98,9 @@ void EventFile::replace(std::span<const core::Json> records) {
   course_ = {};
   std::string content = head();
   for (const core::Json& record : records) content += event_of(record);
-  out_.close();
-  core::replace_file(path_, [&](std::ostream& out) { out << content; });
-  out_.open(path_, std::ios::binary | std::ios::app);
+  core::replace_file(
+      path_, [&](std::ostream& out) { out << content; }, core::Links::replace);
+  out_ = core::OutputFile(path_, core::OutputFile::Begin::append);
 }
 
 double EventFile::Course::follow(const core::Json& record) {

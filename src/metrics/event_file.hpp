@@ -1,12 +1,12 @@
 #pragma once
 
-#include <fstream>
 #include <map>
 #include <span>
 #include <string>
 #include <variant>
 
 #include "core/json_fwd.hpp"
+#include "core/output_file.hpp"
 
 namespace paragrad::metrics {
 
@@ -67,7 +67,7 @@ class EventFile {
   Clock clock_;
   double began_s_ = 0;
   Course course_;
-  std::ofstream out_;
+  core::OutputFile out_;
 };
 
 }  // namespace paragrad::metrics

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -38,7 +39,7 @@ RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
     throw core::ConfigError(core::format("'{}' contains a search; choose another `out`", path_));
   if (existing == Existing::refuse && holds_results())
     throw core::ConfigError(core::format("'{}' already contains a run; choose another `out` or add `overwrite`", path_));
-  if (existing == Existing::continue_it) open(std::ios::app);
+  if (existing == Existing::continue_it) open(core::OutputFile::Begin::append);
 }
 
 /// A configuration alone may have been put there by the user.
@@ -54,22 +55,23 @@ void RunFolder::begin() {
   if (begun_) return;
   if (fs::exists(file("config.toml")))
     for (const char* name : own_files()) fs::remove_all(file(name));
-  open(std::ios::trunc);
+  open(core::OutputFile::Begin::empty);
   for (const auto& write_file : std::exchange(waiting_, {})) write_file(*this);
 }
 
-void RunFolder::open(std::ios::openmode mode) {
+void RunFolder::open(core::OutputFile::Begin begin) {
   begun_ = true;
   std::error_code error;
   for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // left by a killed process
   fs::remove(file(EventFile::name), error);  // a run resumed without one would leave it out of date
-  metrics_.open(file("metrics.jsonl"), mode);
-  if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
+  if (error) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
+  metrics_ = core::OutputFile(file("metrics.jsonl"), begin);
 }
 
 void RunFolder::write(const std::string& name, const std::string& content) {
   if (!begun_) return waiting_.push_back([name, content](RunFolder& folder) { folder.write(name, content); });
-  core::replace_file(file(name), [&](std::ostream& out) { out << content; });
+  core::replace_file(
+      file(name), [&](std::ostream& out) { out << content; }, core::Links::replace);
 }
 
 void RunFolder::add_event_file(Hyperparameters hyperparameters, EventFile::Clock clock) {
@@ -83,8 +85,7 @@ void RunFolder::record(const core::Json& record) {
   begin();
   // A path in a record need not be UTF-8; JSON must.
   const std::string line = core::text_of(record);
-  metrics_ << line << std::endl;
-  if (!metrics_) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file("metrics.jsonl")));
+  metrics_.write(line + "\n");
   if (events_) events_->add(record);
   mark_ = after(mark_, line);
 }
@@ -113,9 +114,8 @@ void RunFolder::keep_records(const Mark& mark) {
                      "the file, or start "
                      "another run",
                      file("metrics.jsonl"), mark.records));
-  metrics_.close();
   write("metrics.jsonl", kept);
-  metrics_.open(file("metrics.jsonl"), std::ios::app);
+  metrics_ = core::OutputFile(file("metrics.jsonl"), core::OutputFile::Begin::append);
   mark_ = mark;
   synced_ = mark.records;
   if (!events_) return;

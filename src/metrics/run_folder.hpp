@@ -1,6 +1,5 @@
 #pragma once
 
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "core/folder_lock.hpp"
 #include "core/json_fwd.hpp"
+#include "core/output_file.hpp"
 #include "metrics/event_file.hpp"
 
 namespace paragrad::metrics {
@@ -65,13 +65,13 @@ class RunFolder {
 
  private:
   bool holds_results() const;
-  void open(std::ios::openmode mode);
+  void open(core::OutputFile::Begin begin);
 
   core::FolderLock lock_;
   std::string path_;
   bool begun_ = false;
   std::vector<std::function<void(RunFolder&)>> waiting_;  // for begin()
-  std::ofstream metrics_;
+  core::OutputFile metrics_;
   std::optional<EventFile> events_;
   Mark mark_;
   std::size_t synced_ = 0;  // records

@@ -53,6 +53,25 @@ TEST_CASE("a link is followed to the file that is replaced, which need not exist
   CHECK(fs::is_symlink(folder.file("below/second")));
 }
 
+TEST_CASE("a link under a fixed name is replaced itself, and one under the temporary name refused", "[core]") {
+  const test::TemporaryFolder folder;
+  test::write_text(folder.file("victim"), "unchanged");
+  fs::create_symlink("victim", folder.file("link"));
+  core::replace_file(
+      folder.file("link"), [](std::ostream& out) { out << "new"; }, core::Links::replace);
+  CHECK(test::read_text(folder.file("link")) == "new");
+  CHECK_FALSE(fs::is_symlink(folder.file("link")));
+  fs::create_symlink("victim", folder.file("file.tmp"));
+  CHECK_THROWS_WITH(core::FileReplacement(folder.file("file")), contains_text("symbolic link"));
+  fs::remove(folder.file("file.tmp"));
+  fs::create_hard_link(folder.file("victim"), folder.file("file.tmp"));
+  CHECK_THROWS_WITH(core::FileReplacement(folder.file("file")), contains_text("hard link"));
+  fs::remove(folder.file("file.tmp"));
+  REQUIRE(::mkfifo(folder.file("file.tmp").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(core::FileReplacement(folder.file("file")), contains_text("not a regular file"));
+  CHECK(test::read_text(folder.file("victim")) == "unchanged");
+}
+
 TEST_CASE("asking whether a file can be replaced leaves nothing behind", "[core]") {
   const test::TemporaryFolder folder;
   core::require_replaceable(folder.file("file"));

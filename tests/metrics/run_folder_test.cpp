@@ -9,10 +9,12 @@
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "core/json.hpp"
+#include "full_disk.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
 using namespace paragrad::test;
+using metrics::EventFile;
 using metrics::RunFolder;
 using Existing = metrics::RunFolder::Existing;
 namespace fs = std::filesystem;
@@ -100,11 +102,7 @@ TEST_CASE("a file is written whole or not at all", "[metrics]") {
   CHECK_FALSE(fs::exists(run.file("manifest.json.tmp")));
 
   SECTION("on a full disk the old content survives") {
-    if (!fs::exists("/dev/full")) {
-      WARN("skipped: no /dev/full on this machine");
-      return;
-    }
-    fs::create_symlink("/dev/full", run.file("manifest.json.tmp"));
+    const test::FullDisk full;
     CHECK_THROWS_AS(run.write("manifest.json", std::string(100'000, 'x')), core::ConfigError);
     CHECK(read_text(run.file("manifest.json")) == "new");
   }
@@ -131,15 +129,35 @@ TEST_CASE("records are lines of valid JSON, there as soon as they are written", 
 }
 
 TEST_CASE("a record that does not fit on the disk is told", "[metrics]") {
-  if (!fs::exists("/dev/full")) {
-    WARN("skipped: no /dev/full on this machine");
-    return;
-  }
   const TemporaryFolder folder;
-  fs::create_directories(folder.file("run"));
-  fs::create_symlink("/dev/full", folder.file("run/metrics.jsonl"));
   RunFolder run(folder.file("run"), Existing::refuse);
+  run.begin();
+  const test::FullDisk full;
   CHECK_THROWS_AS(run.record({{"epoch", 1}}), core::ConfigError);
+}
+
+TEST_CASE("links that lie in a folder lead to no other file", "[metrics]") {
+  const TemporaryFolder folder;
+  const std::string victim = folder.file("victim");
+  const bool hard = GENERATE(false, true);
+  for (const char* name : {"metrics.jsonl", "manifest.json", "manifest.json.tmp", ".lock", EventFile::name}) {
+    CAPTURE(name, hard);
+    write_text(victim, "unchanged");
+    fs::remove_all(folder.file("run"));
+    fs::create_directories(folder.file("run"));
+    hard ? fs::create_hard_link(victim, folder.file("run") + "/" + name)
+         : fs::create_symlink(victim, folder.file("run") + "/" + name);
+    try {
+      RunFolder run(folder.file("run"), Existing::refuse);
+      run.add_event_file({}, EventFile::Clock::simulated);
+      run.record({{"epoch", 1}, {"samples", 1}, {"time_s", 1}});
+      run.write("manifest.json", "new");
+      CHECK(read_text(run.file("manifest.json")) == "new");
+    } catch (const core::ConfigError& error) {
+      CHECK_THAT(std::string(error.what()), contains_text("link"));
+    }
+    CHECK(read_text(victim) == "unchanged");
+  }
 }
 
 TEST_CASE("a run that is continued keeps the records up to a mark and drops those after it", "[metrics]") {

@@ -84,7 +84,8 @@ void begin_search(const std::string& folder, const core::Json& identity, const s
   if (std::filesystem::exists(path_in(folder))) return check_same_search(folder, identity, file);
   if (std::filesystem::exists(folder + "/metrics.jsonl"))
     throw core::ConfigError(core::format("'{}' contains a run; choose another --out", folder));
-  core::replace_file(path_in(folder), [&](std::ostream& out) { out << core::text_of(identity, 1) << "\n"; });
+  core::replace_file(
+      path_in(folder), [&](std::ostream& out) { out << core::text_of(identity, 1) << "\n"; }, core::Links::replace);
 }
 
 }  // namespace paragrad::app

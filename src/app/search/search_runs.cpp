@@ -18,6 +18,7 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/output_file.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -179,7 +180,7 @@ bool SearchRuns::is_over(Job& job, int epoch) const {
   }
   const std::string message = last_line(folder + ".log");
   if (*code == user_error)  // of this configuration, as if its loss is no longer finite
-    std::ofstream(folder + ".failure") << message;
+    core::OutputFile(folder + ".failure", core::OutputFile::Begin::empty).write(message);
   else if (*code != success)
     throw core::ConfigError(core::format("the run {} ended with exit code {} ({}); the same command continues the search",
                                          run_name(job.configuration, job.seed), *code, message));

@@ -11,6 +11,7 @@ import contextlib
 import io
 import math
 import os
+import secrets
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -157,10 +158,10 @@ def write(figure: Figure, file: BinaryIO, kind: str) -> None:
 def save(figure: Figure, path: Path | str) -> None:
     """Writes an SVG or a PNG; a file of this name is replaced when the new one is complete."""
     path, kind = Path(path), kind_of(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # a name that nobody can put a link under beforehand
     try:
         try:
-            with part.open("wb") as file:
+            with part.open("xb") as file:
                 write(figure, file, kind)
                 file.flush()
                 os.fsync(file.fileno())

@@ -1,12 +1,13 @@
 #include "train/state/progress_file.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
-#include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/output_file.hpp"
 #include "train/state/state_store.hpp"
 
 namespace paragrad::train {
@@ -19,13 +20,13 @@ std::string progress_file(const std::string& state_folder) { return state_folder
 void note_position(const std::string& state_folder, const RunPosition& position) {
   std::error_code ignored;  // writing finds out
   core::create_folders(state_folder, ignored);
-  std::ofstream file(progress_file(state_folder), std::ios::trunc);
-  file << core::format("{} {} {} {}\n", position.phase, position.epoch, position.block, position.blocks) << std::flush;
-  if (!file) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", progress_file(state_folder)));
+  core::OutputFile(progress_file(state_folder), core::OutputFile::Begin::empty)
+      .write(core::format("{} {} {} {}\n", position.phase, position.epoch, position.block, position.blocks));
 }
 
 std::optional<LostWork> lost_work(const std::string& state_folder) {
   RunPosition reached;
+  if (!std::filesystem::is_regular_file(progress_file(state_folder))) return std::nullopt;
   std::ifstream file(progress_file(state_folder));
   if (!(file >> reached.phase >> reached.epoch >> reached.block >> reached.blocks) || reached.epoch < 1) return std::nullopt;
   const auto done = [&](const RunPosition& at) {
