@@ -1,6 +1,7 @@
 // The part of Hdf5File that moves arrays.
 #include <hdf5.h>
 
+#include <array>
 #include <limits>
 
 #include "core/errors.hpp"
@@ -48,16 +49,58 @@ ElementType element_type(hid_t type) {
   return ElementType::other;
 }
 
-std::optional<std::uint64_t> offset_in_file(hid_t array, hid_t type, const Hdf5ArrayInfo& info, const Hdf5Action& action) {
+core::ConfigError refused(const Hdf5Action& action, const std::string& why) {
+  return core::ConfigError(core::format("cannot {} '{}' in '{}': {}", action.verb, action.object, action.file, why));
+}
+
+/// Elements may lie in other files, which HDF5 opens when it reads them, or for a virtual data set when it is asked for its
+/// shape. Those could be any files that the process may read, or pipes.
+void require_own_elements(hid_t properties, const Hdf5Action& action) {
+  if (H5Pget_layout(properties) == H5D_VIRTUAL)
+    throw refused(action,
+                  "it is a virtual data set, made of others that may lie in other files; copy its elements into this one");
+  if (H5Pget_external_count(properties) <= 0) return;
+  std::array<char, 200> name{};
+  check_hdf5(H5Pget_external(properties, 0, name.size() - 1, name.data(), nullptr, nullptr), action);
+  throw refused(action, core::format("its elements lie in another file, '{}'; copy them into this one", name.data()));
+}
+
+/// Before memory is allocated: what a file says about its arrays may be wrong. In chunks, each of which must fit too, they
+/// may be compressed (deflate makes at most 1,032 bytes of one) or left out.
+void require_room(hid_t array, hid_t type, hid_t properties, const Hdf5ArrayInfo& info, const Hdf5Action& action) {
+  constexpr double overhead = 1 << 20;
+  const bool chunked = H5Pget_layout(properties) == H5D_CHUNKED;
+  hsize_t file_bytes = 0;
+  const Hdf5Id file(H5Iget_file_id(array), H5Fclose, action);
+  check_hdf5(H5Fget_filesize(file, &file_bytes), action);
+  const double most = (chunked ? 1100 : 1) * static_cast<double>(file_bytes) + overhead;
+  const auto require = [&](std::string_view what, const std::vector<hsize_t>& shape) {
+    double bytes = static_cast<double>(H5Tget_size(type));
+    for (const hsize_t size : shape) bytes *= static_cast<double>(size);
+    if (bytes <= most) return;
+    const std::string why = H5Dget_storage_size(array) == 0
+                                ? "was never written"
+                                : core::format("does not fit into the file's {} bytes: the file is damaged", file_bytes);
+    throw refused(action, core::format("{} of {} elements {}", what, core::join(shape, "x"), why));
+  };
+  require("its array", {info.shape.begin(), info.shape.end()});
+  if (!chunked) return;
+  std::vector<hsize_t> chunk(info.shape.size());
+  check_hdf5(H5Pget_chunk(properties, static_cast<int>(chunk.size()), chunk.data()), action);
+  require("a chunk", chunk);
+}
+
+std::optional<std::uint64_t> offset_in_file(hid_t array, hid_t type, hid_t properties, const Hdf5ArrayInfo& info) {
   if (info.type == ElementType::other || H5Tequal(type, native_type(info.type)) <= 0) return {};
-  const Hdf5Id properties(H5Dget_create_plist(array), H5Pclose, action);
-  if (H5Pget_layout(properties) != H5D_CONTIGUOUS || H5Pget_external_count(properties) != 0) return {};
+  if (H5Pget_layout(properties) != H5D_CONTIGUOUS) return {};
   const haddr_t offset = H5Dget_offset(array);
   if (offset == HADDR_UNDEF) return {};
   return offset;
 }
 
 Hdf5ArrayInfo read_info(hid_t array, const Hdf5Action& action) {
+  const Hdf5Id properties(H5Dget_create_plist(array), H5Pclose, action);
+  require_own_elements(properties, action);
   const Hdf5Id type(H5Dget_type(array), H5Tclose, action);
   const Hdf5Id space(H5Dget_space(array), H5Sclose, action);
   std::vector<hsize_t> shape(static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space), action)));
@@ -65,7 +108,8 @@ Hdf5ArrayInfo read_info(hid_t array, const Hdf5Action& action) {
   Hdf5ArrayInfo info;
   info.type = element_type(type);
   info.shape.assign(shape.begin(), shape.end());
-  info.file_offset = offset_in_file(array, type, info, action);
+  info.file_offset = offset_in_file(array, type, properties, info);
+  require_room(array, type, properties, info, action);
   return info;
 }
 
@@ -108,15 +152,16 @@ void Hdf5File::create_array(const std::string& array, ElementType type, const st
   check_hdf5(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY), action);
   check_hdf5(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER), action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);
-  Hdf5Id id(H5Dcreate2(file_, array.c_str(), native_type(type), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
-            action);
+  const Hdf5Id access = within_file(Hdf5Path::to_array, action);
+  Hdf5Id id(H5Dcreate2(file_, array.c_str(), native_type(type), space, H5P_DEFAULT, properties, access), H5Dclose, action);
   id.close(action);
 }
 
 Hdf5ArrayInfo Hdf5File::array_info(const std::string& array) const {
   const QuietHdf5 quiet;
   const Hdf5Action action{"read", array, path_};
-  const Hdf5Id id(H5Dopen2(file_, array.c_str(), H5P_DEFAULT), H5Dclose, action);
+  const Hdf5Id access = within_file(Hdf5Path::to_array, action);
+  const Hdf5Id id(H5Dopen2(file_, array.c_str(), access), H5Dclose, action);
   return read_info(id, action);
 }
 
@@ -131,7 +176,8 @@ Hdf5ArrayInfo Hdf5File::transfer_rows(const std::string& array, std::size_t firs
                                       std::size_t count, void* target) const {
   const QuietHdf5 quiet;
   const Hdf5Action action{target != nullptr ? "read" : "write", array, path_};
-  Hdf5Id id(H5Dopen2(file_, array.c_str(), H5P_DEFAULT), H5Dclose, action);
+  const Hdf5Id access = within_file(Hdf5Path::to_array, action);
+  Hdf5Id id(H5Dopen2(file_, array.c_str(), access), H5Dclose, action);
   const auto info = read_info(id, action);
   if (info.type != type)
     throw core::ConfigError(

@@ -51,11 +51,12 @@ std::vector<std::string> read_variable(hid_t attribute, hid_t stored, hid_t spac
 /// An attribute opened for reading, with its type and number of elements.
 struct Opened {
   Opened(hid_t file, const std::string& object, const std::string& name, const Hdf5Action& action)
-      : id(H5Aopen_by_name(file, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, action),
+      : access(within_file(Hdf5Path::to_object, action)),
+        id(H5Aopen_by_name(file, object.c_str(), name.c_str(), H5P_DEFAULT, access), H5Aclose, action),
         type(H5Aget_type(id), H5Tclose, action),
         space(H5Aget_space(id), H5Sclose, action),
         elements(static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_npoints(space), action))) {}
-  Hdf5Id id, type, space;
+  Hdf5Id access, id, type, space;
   std::size_t elements;
 };
 
@@ -68,14 +69,17 @@ std::string attribute_path(const std::string& object, const std::string& name) {
 bool Hdf5File::has_attribute(const std::string& object, const std::string& name) const {
   const QuietHdf5 quiet;
   const auto shown = attribute_path(object, name);
-  return check_hdf5(H5Aexists_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT), {"look for", shown, path_}) > 0;
+  const Hdf5Action action{"look for", shown, path_};
+  const Hdf5Id access = within_file(Hdf5Path::to_object, action);
+  return check_hdf5(H5Aexists_by_name(file_, object.c_str(), name.c_str(), access), action) > 0;
 }
 
 void Hdf5File::set(const std::string& object, const std::string& name, std::int64_t type, std::int64_t space,
                    std::span<const std::byte> value) {
   const auto shown = attribute_path(object, name);
   const Hdf5Action action{"write attribute", shown, path_};
-  Hdf5Id id(H5Oopen(file_, object.c_str(), H5P_DEFAULT), H5Oclose, action);
+  const Hdf5Id access = within_file(Hdf5Path::to_object, action);
+  Hdf5Id id(H5Oopen(file_, object.c_str(), access), H5Oclose, action);
   if (check_hdf5(H5Aexists(id, name.c_str()), action) > 0) check_hdf5(H5Adelete(id, name.c_str()), action);
   Hdf5Id attribute(H5Acreate2(id, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, action);
   if (!value.empty()) check_hdf5(H5Awrite(attribute, type, value.data()), action);

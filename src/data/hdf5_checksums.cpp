@@ -56,7 +56,8 @@ bool attributes_lie_in_object(std::int64_t object, const Hdf5Action& action) {
 bool Hdf5File::has_checksums(const std::string& object, int depth) const {
   const QuietHdf5 quiet;
   const Hdf5Action action{"look at", object, path_};
-  const Hdf5Id id(H5Oopen(file_, object.c_str(), H5P_DEFAULT), H5Oclose, action);
+  const Hdf5Id access = within_file(Hdf5Path::to_object, action);
+  const Hdf5Id id(H5Oopen(file_, object.c_str(), access), H5Oclose, action);
   if (depth > deepest || !has_new_header(id, action) || !attributes_lie_in_object(id, action)) return false;
   const auto kind = H5Iget_type(id);
   if (kind == H5I_DATASET) return is_in_one_piece(id, action);

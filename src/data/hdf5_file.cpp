@@ -70,10 +70,10 @@ Hdf5File Hdf5File::open(const std::string& path) {
   return {path, open_file(path, path, H5F_ACC_RDONLY, "open"), nullptr};
 }
 
-Hdf5File Hdf5File::create(const std::string& path) {
+Hdf5File Hdf5File::create(const std::string& path, core::Links links) {
   const QuietHdf5 quiet;
   const Hdf5Action action{"create", "", path};
-  auto replacement = std::make_unique<core::FileReplacement>(path);
+  auto replacement = std::make_unique<core::FileReplacement>(path, links);
   const Hdf5Id properties(H5Pcreate(H5P_FILE_CREATE), H5Pclose, action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);  // of the root group
   const Hdf5Id access = access_properties(action);  // kept until the check: closing it would clear HDF5's reason
@@ -111,11 +111,16 @@ int Hdf5File::descriptor() const {
 bool Hdf5File::exists(const std::string& object) const {
   const QuietHdf5 quiet;
   if (object == "/") return true;
+  const Hdf5Action action{"look for", object, path_};
+  const Hdf5Id access = within_file(Hdf5Path::to_object, action);
   // H5Lexists requires every parent group to exist, so ask for "/a", then "/a/b", …
   for (auto end = object.find('/', 1);; end = object.find('/', end + 1)) {
     const auto part = object.substr(0, end);
-    if (check_hdf5(H5Lexists(file_, part.c_str(), H5P_DEFAULT), {"look for", part, path_}) == 0) return false;
-    if (H5Oexists_by_name(file_, part.c_str(), H5P_DEFAULT) <= 0) return false;  // a link to nowhere
+    if (check_hdf5(H5Lexists(file_, part.c_str(), access), {"look for", part, path_}) == 0) return false;
+    if (H5Oexists_by_name(file_, part.c_str(), access) <= 0) {
+      if (leads_out_of_file(file_, part, access)) check_hdf5(-1, {"find", part, path_});
+      return false;  // a link to nowhere
+    }
     if (end == std::string::npos) return true;
   }
 }
@@ -123,7 +128,8 @@ bool Hdf5File::exists(const std::string& object) const {
 std::vector<std::string> Hdf5File::children(const std::string& group) const {
   const QuietHdf5 quiet;
   const Hdf5Action action{"list", group, path_};
-  const Hdf5Id id(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose, action);
+  const Hdf5Id access = within_file(Hdf5Path::to_group, action);
+  const Hdf5Id id(H5Gopen2(file_, group.c_str(), access), H5Gclose, action);
   std::vector<std::string> names;
   const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
     static_cast<std::vector<std::string>*>(list)->emplace_back(name);
@@ -146,7 +152,8 @@ void Hdf5File::create_group(const std::string& group) {
   const Hdf5Action action{"create", group, path_};
   const Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);
-  Hdf5Id id(H5Gcreate2(file_, group.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Gclose, action);
+  const Hdf5Id access = within_file(Hdf5Path::to_group, action);
+  Hdf5Id id(H5Gcreate2(file_, group.c_str(), H5P_DEFAULT, properties, access), H5Gclose, action);
   id.close(action);
 }
 

@@ -76,7 +76,7 @@ class Hdf5File {
   /// Read-only, without file locks (network file systems often refuse them).
   static Hdf5File open(const std::string& path);
   /// A new file, replacing `path` at finish().
-  static Hdf5File create(const std::string& path);
+  static Hdf5File create(const std::string& path, core::Links links = core::Links::follow);
   /// A modified copy of an existing file, replacing it at finish(). Costs a copy of the file (free if the file system can
   /// share blocks); a change in place would leave it unreadable if the process died half-way.
   static Hdf5File revise(const std::string& path);

@@ -42,6 +42,17 @@ class Hdf5Id {
   Close close_;
 };
 
+/// Where a path may lead.
+enum class Hdf5Path { to_array, to_group, to_object };
+
+/// Access properties for what opens, looks for or makes an object by its path: a link to another file is not followed. That
+/// file could be any that the process may read, or one that never ends, such as a pipe.
+Hdf5Id within_file(Hdf5Path path, const Hdf5Action& action);
+
+/// Whether such a link keeps an object from being opened with these properties; the reason is then on HDF5's error stack,
+/// for check_hdf5.
+bool leads_out_of_file(std::int64_t file, const std::string& object, std::int64_t access);
+
 /// Stops HDF5 from printing its error stack while in scope (per thread; a library built without threads has one stack).
 class QuietHdf5 {
  public:

@@ -85,7 +85,11 @@ void try_reading(const std::string& path, const std::function<void()>& reading, 
     if (errno != EINTR) return;  // ECHILD: whoever started this process has children ignored
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGALRM) return;  // it waited for something, which says nothing about the file
+  if (signal == SIGALRM)
+    throw core::ConfigError(
+        core::format("cannot read '{}': HDF5 had read it for {} s without an end; it may refer to something that never "
+                     "comes, such as a pipe",
+                     path, limits.wall_s));
   if (signal == SIGKILL)
     throw core::ConfigError(core::format(
         "cannot read '{}': the process reading it was killed; the file may be too large for the free memory", path));

@@ -8,7 +8,7 @@ namespace paragrad::data {
 /// How long a trial read may take, besides a second per MB of the file, which may be compressed.
 struct TrialLimits {
   unsigned processor_s = 2;  // more shows that HDF5 loops forever
-  unsigned wall_s = 60;      // more shows nothing: the copy waits, for the disk or for a lock that nobody releases in it
+  unsigned wall_s = 60;      // more shows that HDF5 waits forever, or that the disk is too slow to be of use
 };
 
 /// Runs `reading`, which reads the HDF5 file `path`, in a forked copy of this process before the caller does the same.
@@ -19,10 +19,10 @@ struct TrialLimits {
 ///
 /// Cost: one fork() and the reading itself, about 3 ms for a mapped file; unmapped arrays are read twice.
 ///
-/// Throws core::ConfigError if the copy dies by a signal (or a sanitizer's report) or exceeds its CPU time.
+/// Throws core::ConfigError if the copy dies by a signal (or a sanitizer's report) or takes longer than the limits.
 ///
 /// Limits: HDF5 must not run on another thread. A lock that another thread holds during the fork stays locked in the copy,
-/// so fork while there is one thread; a copy that waits too long ends without a verdict. Memory that HDF5 overwrites without
+/// which then waits for it in vain, so fork while there is one thread. Memory that HDF5 overwrites without
 /// a crash goes unnoticed, so malicious files are not safe. If no process can be started, there is no check. A child does
 /// not see memory pinned by a network device, so a rank reads foreign files before it sends large messages.
 void try_reading(const std::string& path, const std::function<void()>& reading, TrialLimits limits = {});
