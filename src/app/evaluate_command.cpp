@@ -54,8 +54,9 @@ class Evaluation : public Job {
       networks_.push_back(std::move(network));
     }
     use.check();
+    for (const Network& network : networks_) require_same_classes(networks_.front(), network);
     for (Network& network : networks_) {
-      network.source = train::open_evaluation_data(network.options);
+      network.source = train::open_evaluation_data(network.options, network.checkpoint, network.path);
       if (network.source->samples(parse_subset(arguments_.subset)) == 0)
         throw core::ConfigError(core::format("'{}' has no samples in the subset '{}': choose another",
                                              network.source->info.path, arguments_.subset));
@@ -108,6 +109,15 @@ class Evaluation : public Job {
     std::optional<train::TrainingData> source{};
     train::Score score{};
   };
+
+  /// Throws ConfigError for an ensemble of networks that do not number the same classes alike.
+  static void require_same_classes(const Network& one, const Network& other) {
+    const auto &first = one.checkpoint.data.class_names, &second = other.checkpoint.data.class_names;
+    if (!first.empty() && !second.empty() && first != second)
+      throw core::ConfigError(core::format(
+          "the networks of '{}' and '{}' were trained on different classes ({}; {}): their posteriors have no mean",
+          one.path, other.path, train::list_of_classes(first), train::list_of_classes(second)));
+  }
 
   EvaluateArguments& arguments_;
   const CLI::App& parser_;

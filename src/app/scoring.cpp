@@ -14,7 +14,7 @@ namespace {
 train::TrainingData open(const ScoringArguments& arguments, const train::Checkpoint& checkpoint) {
   train::TrainingOptions options = arguments.options;
   options.model = checkpoint.model;
-  return train::open_evaluation_data(options);
+  return train::open_evaluation_data(options, checkpoint, arguments.checkpoint);
 }
 
 std::vector<std::string> subset_names() { return {data::subset_names.begin(), data::subset_names.end()}; }

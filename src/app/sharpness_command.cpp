@@ -48,7 +48,7 @@ class Measuring : public Job {
     if (process.leads()) core::require_replaceable(arguments_.result);
     arguments_.options.model = checkpoint_.model;
     if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
-    source_ = train::open_evaluation_data(arguments_.options);
+    source_ = train::open_evaluation_data(arguments_.options, checkpoint_, arguments_.checkpoint);
   }
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }
   RankFacts facts() const override { return facts_of(source_->info, checkpoint_); }

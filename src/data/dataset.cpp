@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <new>
+#include <set>
 #include <stdexcept>
 
 #include "core/errors.hpp"
@@ -137,6 +139,7 @@ struct Dataset::Mapping {
 
   void load(const Hdf5File& file, std::size_t subset);
   void see(const Context& context);
+  void number_classes(const std::vector<std::string>& names);
   void load_answers(const Hdf5File& file, const std::string& group, std::size_t subset);
   void check_features(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features);
   void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
@@ -145,6 +148,7 @@ struct Dataset::Mapping {
   DatasetInfo info;
   core::FileMap map;
   std::array<SubsetArrays, 3> subsets;
+  std::vector<std::int32_t> class_of;       // of a stored label; empty: they are the same
   std::array<std::once_flag, 3> announced;  // whether rows of the subset are read page by page
 };
 
@@ -174,6 +178,31 @@ void Dataset::Mapping::see(const Context& context) {
                        info.path, subset_names[i]));
   info.dim = info.frame_dim() * context.frames();
   info.context = context;
+}
+
+void Dataset::Mapping::number_classes(const std::vector<std::string>& names) {
+  if (names.empty() || info.class_names.empty() || names == info.class_names) return;
+  const std::string known =
+      core::format("{}{}", core::join(std::span(names).first(std::min<std::size_t>(names.size(), 10)), ", "),
+                   names.size() > 10 ? ", …" : "");
+  std::map<std::string_view, std::int32_t> places;
+  for (const std::string& name : names) places.emplace(name, static_cast<std::int32_t>(places.size()));
+  for (const std::string& name : info.class_names) {
+    const auto found = places.find(name);
+    if (found == places.end())
+      throw core::ConfigError(
+          core::format("the classes of '{}' are not those of the network: '{}' is none of {}; give data with "
+                       "classes of the same names",
+                       info.path, name, known));
+    class_of.push_back(found->second);
+  }
+  if (places.size() < names.size() || std::set(class_of.begin(), class_of.end()).size() < class_of.size())
+    throw core::ConfigError(
+        core::format("the classes of '{}' are not in the order of the network's, and some have the same name: "
+                     "give data with the same classes in the same order",
+                     info.path));
+  info.class_names = names;
+  info.classes = names.size();
 }
 
 void Dataset::Mapping::load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names) {
@@ -237,10 +266,12 @@ void Dataset::Mapping::load_offsets(const Hdf5File& file, const std::string& nam
 Dataset::Dataset(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
 Dataset::~Dataset() = default;
 
-std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context) {
+std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context,
+                                             const std::vector<std::string>& classes) {
   refuse_importable(path);
   auto mapping = read_after_trial(path, [&](bool) { return std::make_unique<Mapping>(Hdf5File::open(path)); });
   if (context) mapping->see(*context);
+  mapping->number_classes(classes);
   return std::shared_ptr<const Dataset>(new Dataset(std::move(mapping)));
 }
 
@@ -273,7 +304,10 @@ std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
     throw std::out_of_range("Dataset::label: no such sample, or none with a label");
   std::int32_t label;
   std::memcpy(&label, mapping_->subsets[index].answers.bytes.data() + sample * sizeof(label), sizeof(label));
-  return label;
+  const auto& class_of = mapping_->class_of;
+  if (class_of.empty()) return label;
+  constexpr std::int32_t none = -1;  // out of range, as it is in the file
+  return label >= 0 && static_cast<std::size_t>(label) < class_of.size() ? class_of[static_cast<std::size_t>(label)] : none;
 }
 
 std::span<const float> Dataset::targets(Subset subset, std::size_t sample) const {

@@ -51,9 +51,11 @@ struct DatasetInfo {
 class Dataset {
  public:
   /// Reads the description and maps features and labels or targets; the cost does not depend on the number of samples.
-  /// `context` replaces the file's own. Throws ConfigError for a missing, truncated or foreign file, mismatched counts, or a
-  /// context for samples that are not sequences.
-  static std::shared_ptr<const Dataset> open(const std::string& path, const std::optional<Context>& context = {});
+  /// `context` replaces the file's own. `classes`: the names of a network's classes, by which the classes of the file are
+  /// numbered if it names some, too: a label then is a position in this list. Throws ConfigError for a missing, truncated or
+  /// foreign file, mismatched counts, a context for samples that are not sequences, and a class that the list does not have.
+  static std::shared_ptr<const Dataset> open(const std::string& path, const std::optional<Context>& context = {},
+                                             const std::vector<std::string>& classes = {});
 
   ~Dataset();
   Dataset(const Dataset&) = delete;

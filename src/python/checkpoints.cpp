@@ -49,7 +49,7 @@ std::vector<float> predictions_of(const std::string& path, const std::string& da
   options.minibatch = 256;
   const bool probabilities = checkpoint.loss != "squared_error";
   if (!probabilities) options.loss = checkpoint.loss;
-  const train::TrainingData source = train::open_evaluation_data(options);
+  const train::TrainingData source = train::open_evaluation_data(options, checkpoint, path);
   const auto device = backend::make_device("cpu");
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/errors.hpp"
+#include "core/format.hpp"
 #include "nn/model.hpp"
 
 namespace paragrad::train {
@@ -126,8 +128,14 @@ std::vector<float> log_posteriors(comm::Worker& worker, const WorkerInput& input
 
 std::vector<double> log_priors(const data::Dataset& dataset) {
   std::vector<double> counts(dataset.info().classes, 0), priors;
-  for (std::size_t i = 0; i < dataset.info().samples[0]; ++i)
-    ++counts[static_cast<std::size_t>(dataset.label(data::Subset::train, i))];
+  for (std::size_t i = 0; i < dataset.info().samples[0]; ++i) {
+    const auto label = static_cast<std::size_t>(dataset.label(data::Subset::train, i));  // below zero: beyond all
+    if (label >= counts.size())
+      throw core::ConfigError(
+          core::format("data file '{}': the label in row {} of the training set is out of range for {} classes",
+                       dataset.info().path, i, counts.size()));
+    ++counts[label];
+  }
   for (double& count : counts) count = std::max(count, 1.0);
   const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
   for (const double count : counts) priors.push_back(std::log(count / all));

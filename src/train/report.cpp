@@ -42,9 +42,9 @@ void Report::tell(const Epoch& epoch, const Learner& learner, const Result& resu
 
 void Report::write_checkpoint(const TrainingOptions& options, const TrainingData& source, int epochs,
                               std::vector<float> model) const {
-  train::write_checkpoint(
-      folder_->file("checkpoint.h5"),
-      {options.model, source.info.content_sha256, static_cast<std::uint64_t>(epochs), std::move(model), options.loss});
+  train::write_checkpoint(folder_->file("checkpoint.h5"),
+                          {options.model, source.info.content_sha256, static_cast<std::uint64_t>(epochs), std::move(model),
+                           options.loss, trained_on(source.info)});
 }
 
 }  // namespace paragrad::train

@@ -122,6 +122,7 @@ void Trainer::load_initial_model() {
   if (checkpoint.parameters.size() != learner.model_size() || checkpoint.model != options.model)
     throw core::ConfigError(core::format("checkpoint '{}' holds the model '{}', not '{}'", options.init,
                                          nn::short_name(checkpoint.model), nn::short_name(options.model)));
+  require_same_kind(checkpoint.data, core::format("checkpoint '{}'", options.init), run_.source.info);
   learner.restore(checkpoint.parameters);
 }
 

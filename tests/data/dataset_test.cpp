@@ -82,6 +82,43 @@ TEST_CASE("the checksum depends on content and on what the network sees, not on 
   CHECK(samples_file(folder.file("a.h5"), 20, 5, 1).content_sha256 != a);
 }
 
+TEST_CASE("a file's classes are numbered by their names in a network's list", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  const auto write = [&](const std::vector<std::string>& names) {
+    DatasetInfo info;
+    info.name = "named";
+    info.dim = 1;
+    info.classes = names.empty() ? 3 : names.size();
+    info.class_names = names;
+    DatasetWriter writer(path, info);
+    writer.begin(Subset::train, 2);
+    writer.append(std::span<const float>(std::vector<float>{1, 2}),
+                  std::span<const std::int32_t>(std::vector<std::int32_t>{0, 1}));
+    writer.finish();
+  };
+  const auto labels = [&](const std::vector<std::string>& of_network) {
+    const auto dataset = Dataset::open(path, {}, of_network);
+    return std::vector<std::int32_t>{dataset->label(Subset::train, 0), dataset->label(Subset::train, 1)};
+  };
+  using Labels = std::vector<std::int32_t>;
+  write({"cat", "dog", "eel"});
+  CHECK(labels({}) == Labels{0, 1});
+  CHECK(labels({"cat", "dog", "eel"}) == Labels{0, 1});
+  CHECK(labels({"dog", "eel", "cat"}) == Labels{2, 0});
+  CHECK(labels({"ant", "eel", "dog", "cat"}) == Labels{3, 2});
+  CHECK(Dataset::open(path, {}, {"ant", "eel", "dog", "cat"})->info().classes == 4);
+  CHECK_THROWS_WITH(labels({"cat", "Dog", "eel"}), contains_text("'dog' is none of cat, Dog, eel"));
+  CHECK_THROWS_WITH(labels({"cat", "dog", "eel", "cat"}), contains_text("the same name"));
+  patch<std::int32_t>(path, "/train/labels", 0, 3);
+  CHECK(labels({"dog", "eel", "cat", "ant"}) == Labels{-1, 0});  // still out of range
+  write({"cat", "cat", "eel"});
+  CHECK_THROWS_WITH(labels({"cat", "dog", "eel"}), contains_text("the same name"));
+  CHECK(labels({"cat", "cat", "eel"}) == Labels{0, 1});
+  write({});
+  CHECK(labels({"cat", "dog", "eel"}) == Labels{0, 1});
+}
+
 TEST_CASE("a file made by another tool, compressed and byte-swapped, opens and verifies", "[data]") {
   // Made by make_foreign.py with h5py: chunked gzip float32 big-endian features, big-endian labels, fixed-length text.
   const std::string path = PARAGRAD_SOURCE "/tests/data/foreign.h5";

@@ -1,6 +1,7 @@
 #include "train/input/training_data.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -23,10 +24,11 @@ std::shared_ptr<const nn::Graph> network_of(const TrainingOptions& options) {
   return std::make_shared<const nn::Graph>(std::move(network));
 }
 
-std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options) {
+std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options,
+                                                  const std::vector<std::string>& classes = {}) {
   std::optional<data::Context> context;
   if (!options.context.empty()) context = data::parse_context(options.context);
-  return data::Dataset::open(options.data, context);
+  return data::Dataset::open(options.data, context, classes);
 }
 
 void check_computable(const TrainingOptions& options, const nn::Graph& network) {
@@ -218,17 +220,33 @@ void check_size(const TrainingData& source, std::span<const float> parameters) {
                                        source.network->model_size()));
 }
 
-TrainingData open_evaluation_data(const TrainingOptions& options) {
+namespace {
+
+TrainingData open_data(const TrainingOptions& options, const std::vector<std::string>& classes,
+                       const std::function<void(const data::DatasetInfo&)>& check) {
   TrainingData source;
   source.network = network_of(options);
   check_computable(options, *source.network);
-  source.dataset = open_dataset(options);
+  source.dataset = open_dataset(options, classes);
   source.info = source.dataset->info();
   check_fit(options, source);
+  check(source.info);
   source.target_variance = variance_of_targets(*source.dataset);
   cut_sequences(options, source);
   source.prefetcher = std::make_shared<data::Prefetcher>();
   return source;
+}
+
+}  // namespace
+
+TrainingData open_evaluation_data(const TrainingOptions& options) {
+  return open_data(options, {}, [](const data::DatasetInfo&) {});
+}
+
+TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoint& checkpoint, const std::string& path) {
+  return open_data(options, checkpoint.data.class_names, [&](const data::DatasetInfo& info) {
+    require_same_kind(checkpoint.data, core::format("checkpoint '{}'", path), info);
+  });
 }
 
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers) {

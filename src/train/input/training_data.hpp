@@ -13,6 +13,7 @@
 #include "data/token_sequences.hpp"
 #include "nn/model.hpp"
 #include "train/learners/learner.hpp"
+#include "train/state/checkpoint.hpp"
 #include "train/training_options.hpp"
 
 namespace paragrad::train {
@@ -72,6 +73,11 @@ TrainingData open_training_data(const TrainingOptions& options, int workers);
 
 /// The same without a partition: enough to evaluate.
 TrainingData open_evaluation_data(const TrainingOptions& options);
+
+/// The same for the model of a checkpoint, whose options.model and, unless it is given, options.loss are set. Where both
+/// name their classes, those of the data are numbered as the checkpoint's. Throws ConfigError if the data are of another
+/// kind than those that the model was trained on. path: of the checkpoint.
+TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoint& checkpoint, const std::string& path);
 
 /// The partition of open_training_data() for this number of workers. source: opened training data.
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers);

@@ -17,12 +17,13 @@ constexpr std::uint64_t checkpoint_version = 2;
 std::string parameters_sha256(std::span<const float> parameters) { return core::sha256(std::as_bytes(parameters)); }
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  auto file = data::Hdf5File::create(path);
+  auto file = data::Hdf5File::create(path, core::Links::replace);
   file.set_text("/", "format", checkpoint_format);
   file.set_count("/", "version", checkpoint_version);
   file.set_text("/", "model", checkpoint.model);
   file.set_text("/", "loss", checkpoint.loss);
   file.set_text("/", "dataset_sha256", checkpoint.content_sha256);
+  write_trained_on(file, checkpoint.data);
   file.set_count("/", "epoch", checkpoint.epoch);
   file.set_text("/", "parameters_sha256", parameters_sha256(checkpoint.parameters));
   file.write("/parameters", std::span<const float>(checkpoint.parameters));
@@ -41,6 +42,7 @@ Checkpoint read(const std::string& path, bool for_real) {
                                          version, checkpoint_version));
   Checkpoint checkpoint{file.text("/", "model"), file.text("/", "dataset_sha256"), file.count("/", "epoch"), {}};
   if (file.has_attribute("/", "loss")) checkpoint.loss = file.text("/", "loss");  // not in older checkpoints
+  checkpoint.data = read_trained_on(file);
   const auto sha256 = file.text("/", "parameters_sha256");
   if (!for_real && file.array_info("/parameters").file_offset) return checkpoint;
   checkpoint.parameters = file.read<float>("/parameters");

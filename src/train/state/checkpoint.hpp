@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "train/state/trained_on.hpp"
+
 namespace paragrad::train {
 
 /// A trained model on disk: HDF5 with /parameters and their description.
@@ -14,6 +16,7 @@ struct Checkpoint {
   std::uint64_t epoch = 0;     ///< completed
   std::vector<float> parameters;
   std::string loss = "cross_entropy";  ///< as given to --loss
+  TrainedOn data{};
 };
 
 /// SHA-256 of the parameter bytes (float32, little-endian): identifies a training's result.

@@ -23,6 +23,12 @@ std::string sha256_of(const data::Partition& partition) {
   return hash.finish();
 }
 
+std::string sha256_of(const std::vector<std::string>& names) {
+  std::string lines;
+  for (const std::string& name : names) lines += core::format("{} {}\n", name.size(), name);
+  return sha256_of(lines);
+}
+
 }  // namespace
 
 std::string RunIdentity::sha256() const { return sha256_of(options_sha256 + data_sha256 + partition_sha256); }
@@ -33,6 +39,7 @@ RunIdentity identify_run(const std::string& options, const TrainingData& source)
   return {.options_sha256 = sha256_of(options),
           .data_sha256 = source.info.content_sha256,
           .partition_sha256 = sha256_of(*source.partition),
+          .classes_sha256 = source.info.class_names.empty() ? "" : sha256_of(source.info.class_names),
           .data_bytes = found ? static_cast<std::uint64_t>(status.st_size) : 0,
           .data_modified_ns = found ? status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec : 0};
 }
@@ -48,6 +55,10 @@ void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std:
   if (saved.partition_sha256 != now.partition_sha256)
     throw core::ConfigError(
         core::format("cannot resume: '{}' stores a different partition from that of the interrupted run", data_path));
+  if (!saved.classes_sha256.empty() && saved.classes_sha256 != now.classes_sha256)
+    throw core::ConfigError(core::format(
+        "cannot resume: the classes of '{}' have other names than in the interrupted run; give the original data set",
+        data_path));
   if (saved.data_bytes == now.data_bytes && saved.data_modified_ns == now.data_modified_ns) return;
   if (const auto findings = data::verify(data_path); !findings.empty())
     throw core::ConfigError(

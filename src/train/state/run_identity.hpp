@@ -13,6 +13,7 @@ struct RunIdentity {
   std::string options_sha256;    ///< of the options that determine what is computed
   std::string data_sha256;       ///< content hash of the data set, as stored in its file
   std::string partition_sha256;  ///< of the rows of each split, in order
+  std::string classes_sha256;    ///< of the names of the classes; empty if they have none
 
   /// Size and modification time of the data file. If they differ, only reading the file shows whether its content still
   /// matches its stored hash.

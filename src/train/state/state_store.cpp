@@ -42,17 +42,18 @@ struct Pointer {
 };
 
 std::string write_pointer(const Pointer& pointer) {
-  const core::Json json = {{"version", pointer_version},
-                           {"set", pointer.set},
-                           {"phase", pointer.phase},
-                           {"workers", pointer.workers},
-                           {"run",
-                            {{"options_sha256", pointer.run.options_sha256},
-                             {"data_sha256", pointer.run.data_sha256},
-                             {"partition_sha256", pointer.run.partition_sha256},
-                             {"data_bytes", pointer.run.data_bytes},
-                             {"data_modified_ns", pointer.run.data_modified_ns}}},
-                           {"records", {{"count", pointer.records.records}, {"sha256", pointer.records.sha256}}}};
+  core::Json json = {{"version", pointer_version},
+                     {"set", pointer.set},
+                     {"phase", pointer.phase},
+                     {"workers", pointer.workers},
+                     {"run",
+                      {{"options_sha256", pointer.run.options_sha256},
+                       {"data_sha256", pointer.run.data_sha256},
+                       {"partition_sha256", pointer.run.partition_sha256},
+                       {"data_bytes", pointer.run.data_bytes},
+                       {"data_modified_ns", pointer.run.data_modified_ns}}},
+                     {"records", {{"count", pointer.records.records}, {"sha256", pointer.records.sha256}}}};
+  if (!pointer.run.classes_sha256.empty()) json["run"]["classes_sha256"] = pointer.run.classes_sha256;
   return core::text_of(json) + "\n";
 }
 
@@ -65,8 +66,8 @@ Pointer parse_pointer(const std::string& text) {
   Pointer pointer{json.at("set"),
                   json.at("phase"),
                   json.at("workers"),
-                  {run.at("options_sha256"), run.at("data_sha256"), run.at("partition_sha256"), run.at("data_bytes"),
-                   run.at("data_modified_ns")},
+                  {run.at("options_sha256"), run.at("data_sha256"), run.at("partition_sha256"),
+                   run.value("classes_sha256", ""), run.at("data_bytes"), run.at("data_modified_ns")},
                   {records.at("count"), records.at("sha256")}};
   const RunPosition at = position_of(pointer.set);
   // Writing it again must give the same text; negative or too large numbers, fractions and truncated files do not.
@@ -128,7 +129,8 @@ void StateStore::save(const SavedState& state, const RunPosition& at) {
 void StateStore::point_to(const std::string& name, int phase) const {
   const auto mark = records_ != nullptr ? records_->sync() : metrics::RunFolder::Mark{};
   const std::string pointer = write_pointer({name, phase, worker_.size(), run_, mark});
-  core::replace_file(pointer_of(folder_), [&](std::ostream& out) { out << pointer; });
+  core::replace_file(
+      pointer_of(folder_), [&](std::ostream& out) { out << pointer; }, core::Links::replace);
   for (const auto& entry : fs::directory_iterator(folder_))
     if (std::error_code ignored; entry.is_directory() && entry.path().filename() != name)
       fs::remove_all(entry.path(), ignored);  // try again later
