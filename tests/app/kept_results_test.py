@@ -19,8 +19,9 @@ def records(out: Path) -> list[dict]:
 class KeptResults(CliTest):
     def command(self, command: str, workers: int, out: Path, *more: str) -> list[str]:
         platform = ["--platform", PLATFORM] if command == "simulate" else []
-        return [command, "--workers", str(workers), *platform, "--data", self.data, "--model", "8-12-6:sigmoid", "--blocks",
-                "4", "--minibatch", "16", "--quiet", "--out", str(out), *(more if "--lr-per-sample" in more else ("--learning-rate", "0.2", *more))]
+        rate = [] if "--lr-per-sample" in more else ["--learning-rate", "0.2"]
+        return [command, "--workers", str(workers), *platform, "--data", self.data, "--model", "8-12-6:sigmoid", "--blocks", "4",
+                "--minibatch", "16", "--quiet", "--out", str(out), *rate, *more]
 
     def error_of(self, checkpoint: Path) -> float:
         scored = run("evaluate", checkpoint, "--data", self.data, "--subset", "valid")
@@ -75,12 +76,22 @@ class KeptResults(CliTest):
                 self.assertFalse((out / "checkpoint.h5").exists())
 
 
+    def test_a_state_with_weights_that_are_not_numbers_does_not_replace_a_good_one(self):
+        out = self.folder / "good-state"
+        ended = run("train", "--workers", "2", "--strategy", "model_averaging", "--data", self.data, "--model", "8-12-6:relu", "--optimiser",
+                    "sgd", "--lr-per-sample", "3e38", "--minibatch", "0", "--blocks", "4", "--epochs", "1", "--quiet", "--out", out,
+                    "--checkpoint-every", "1")
+        self.assert_refused(ended, "weights became infinite or NaN in epoch 1")
+        self.assertFalse((out / "state/latest.json").exists())
+
+
 class BatchNormalisation(CliTest):
     def train(self, workers: int, *more: str):
         model = self.folder / "normalised.txt"
-        model.write_text("network normalised\ninput 8\na = affine input outputs=16\nn = batch_norm a\nr = relu n\ny = affine r outputs=6\n")
-        return run("train", "--workers", workers, "--data", self.data, "--model", f"file:{model}", "--learning-rate", "0.1", "--epochs", "1",
-                   "--quiet", *more)
+        model.write_text("network normalised\ninput 8\na = affine input outputs=16\nn = batch_norm a\nr = relu n\n"
+                         "y = affine r outputs=6\n")
+        return run("train", "--workers", workers, "--data", self.data, "--model", f"file:{model}", "--learning-rate", "0.1",
+                   "--epochs", "1", "--quiet", *more)
 
     def test_a_variance_of_one_value_is_refused_before_training(self):
         shared = ["--strategy", "data_parallel", "--minibatch", "8", "--blocks", "1"]

@@ -68,7 +68,10 @@ class StateSaving : public LoopObserver {
     core::StateView state = describe();
     for (auto& [name, value] : point) state.add("resume_point/" + name, value, core::Rescale::equal);
     if (run_.output.while_saving) run_.output.while_saving();
-    store_.save(SavedState(state, run_.worker.device()), {.phase = run_.output.phase, .epoch = epoch, .block = run_.block});
+    const SavedState saved(state, run_.worker.device());
+    if (saved.has("parameters"))
+      run_.expect_finite(saved.arrays().at("parameters"));  // or the last good state would be lost
+    store_.save(saved, {.phase = run_.output.phase, .epoch = epoch, .block = run_.block});
     if (run_.leads() && run_.output.after_saving) run_.output.after_saving();
   }
 
