@@ -178,6 +178,22 @@ TEST_CASE("second deltas are the filter of the regression applied to itself", "[
   for (std::size_t t = 6; t <= 14; ++t) CHECK(out.row(t)[2] == Approx(expected[t - 6]).margin(1e-5));
 }
 
+TEST_CASE("features far from 0 are normalised like those near it", "[speech]") {
+  Matrix<double> near(50, 3), far(50, 3);
+  const double offsets[] = {5.4e6, 1.7e9, -16777217};
+  for (std::size_t t = 0; t < near.rows; ++t)
+    for (std::size_t d = 0; d < 3; ++d) {
+      near.row(t)[d] = static_cast<double>((7 * t + 3 * d) % 11) / 16;  // exact, also with the offset
+      far.row(t)[d] = near.row(t)[d] + offsets[d];
+    }
+  for (Matrix<double>* features : {&near, &far}) {
+    FeatureStatistics statistics(3);
+    statistics.add(*features);
+    statistics.normalise(*features);
+  }
+  for (std::size_t i = 0; i < near.values.size(); ++i) CHECK(far.values[i] == Approx(near.values[i]).margin(2e-6));
+}
+
 TEST_CASE("normalised features have mean 0 and variance 1; one that never changes becomes 0", "[speech]") {
   auto features = Fbank({})(noise(8000));
   for (std::size_t t = 0; t < features.rows; ++t) features.row(t)[5] = 12345.678f;
