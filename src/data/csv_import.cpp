@@ -34,11 +34,13 @@ class CsvLabels {
     numbers_.push_back(found->second.number);
   }
 
-  /// The first label if it is a text that occurs nowhere else, as the name of a column is; otherwise null.
-  const std::string* unique_first_text() const {
+  /// The first label if it occurs nowhere else, as the name of a column does, and is a text, or the only number among texts;
+  /// otherwise null.
+  const std::string* unlike_others() const {
     const auto first = std::ranges::find_if(found_, [](const auto& one) { return one.second.number == 0; });
-    const bool unique = numbers_.size() > 1 && first->second.count == 1 && !first->second.value;
-    return unique ? &first->first : nullptr;
+    if (numbers_.size() < 2 || first->second.count > 1) return nullptr;
+    const auto numbers = std::ranges::count_if(found_, [](const auto& one) { return one.second.value.has_value(); });
+    return numbers == (first->second.value ? 1 : numbers) ? &first->first : nullptr;
   }
 
   /// Gives each record the number of its class. Sets classes and class_names.
@@ -259,9 +261,8 @@ class CsvImport {
   /// Whether the first record, which was taken for a sample, looks like names of columns next to the others.
   void check_first_record() const {
     if (!names_.empty() || options_.header != "auto") return;
-    if (const std::string* label = labels_.unique_first_text())
-      throw ask_for_header(line_of_columns_,
-                           core::format("has the label '{}', which is no number and occurs nowhere else", *label));
+    if (const std::string* label = labels_.unlike_others())
+      throw ask_for_header(line_of_columns_, core::format("has the label '{}', which occurs nowhere else", *label));
     const std::size_t columns = features_.size();
     if (options_.normalise ? first_row_stands_apart(samples_.exact, columns)
                            : first_row_stands_apart(samples_.values, columns))

@@ -34,7 +34,7 @@ class Tables(ImportTest):
         numeric = lambda i: i % 2
         for name, head, label in (
             ("pandas, text labels", "0,1,2,species\n", None), ("years", "2019,2020,2021,species\n", None), ("irregular years", "1990,2004,2013,kind\n", None),
-            ("text labels, decimals", "0.5,1.7,9.3,species\n", None), ("pandas", "0,1,2,3\n", numeric), ("from one", "1,2,3,4\n", numeric),
+            ("text labels, decimals", "0.5,1.7,9.3,species\n", None), ("a number over texts", "0.4,2,1,7\n", None), ("pandas", "0,1,2,3\n", numeric), ("from one", "1,2,3,4\n", numeric),
             ("years and numbers", "2019,2020,2021,2022\n", numeric), ("wavelengths", "400,410,420,430\n", numeric), ("decimals", "1.0,2.0,3.0,4.0\n", numeric),
             ("far away", "1990,2004,2013,1\n", numeric), ("a word among numbers", "0,1,2,species\n", numeric), ("quoted", '"0","1","2","3"\n', numeric),
         ):
