@@ -159,8 +159,8 @@ class NumpyImport {
     info_.taken.push_back(core::format("arrays: {}", core::join(arrays_, ", ")));
     if (const auto left_out = names_.left_out(*files_); !left_out.empty())
       info_.warnings.push_back(
-          core::format("left out {} of another name: {}; `arrays` says what they are, for example x_valid={}",
-                       several(left_out.size(), "array"), some_of(left_out), left_out.front()));
+          core::format("left out {} of another name: {}; `arrays` says what they are, as in x_valid=NAME",
+                       several(left_out.size(), "array"), some_of(left_out)));
     if (const auto others = files_->others(); !others.empty())
       info_.warnings.push_back(core::format("left out {} that {} no NumPy array: {}", several(others.size(), "name"),
                                             others.size() == 1 ? "is" : "are", some_of(others)));
