@@ -205,3 +205,15 @@ TEST_CASE("a damaged pointer to a state, or note of progress, is no position bef
   test::write_text(folder.file("progress.txt"), "0 -2147483648 1 5\n");
   CHECK_FALSE(train::lost_work(folder.path()));
 }
+
+TEST_CASE("a saved array that the resumed run does not have is refused") {
+  const auto device = backend::make_device("cpu");
+  std::vector<float> kept{1, 2}, lost{3};
+  core::StateView both, one;
+  both.add("kept", kept, core::Rescale::own);
+  both.add("lost", lost, core::Rescale::own);
+  one.add("kept", kept, core::Rescale::own);
+  const train::SavedState saved(both, *device);
+  saved.restore(both, *device);
+  CHECK_THROWS_WITH(saved.restore(one, *device), contains_text("has an array 'lost', which this run does not have"));
+}
