@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -333,3 +334,51 @@ shell.run_cell({cell!r})
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
     assert "@dataclass\nclass Mine(pg.Strategy):\n    weight: float = 0.5\n" in done.stdout and done.stdout.rstrip().endswith("np.float32(self.weight)"), done.stderr
+
+
+class Scale:
+    def __init__(self, factor):
+        self.factor = factor
+
+
+SCALE = Scale(0.5)
+
+
+class Scales(strategies.Averaging):
+    def start(self, worker, replica):
+        replica.parameters *= np.float32(SCALE.factor)
+
+
+def test_a_hash_is_the_same_each_time_and_changes_with_the_objects_that_are_used(four, monkeypatch):
+    pickle.dumps(SCALE)  # which leaves something in the class
+    hashes = [pg.simulate(**four | {"strategy": Scales}).config["python-source-sha256"] for _ in range(2)]
+    monkeypatch.setattr(SCALE, "factor", 0.25)
+    assert hashes[0] == hashes[1] != pg.simulate(**four | {"strategy": Scales}).config["python-source-sha256"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_hash_does_not_depend_on_the_process(first, tmp_path):
+    """Sets are in another order in each, and saving an object leaves something in its class."""
+    (tmp_path / "varied.py").write_text(textwrap.dedent("""
+        import enum, functools, collections, random, paragrad as pg
+        class Mode(enum.Enum):
+            A = 1
+        class Helper:
+            def __call__(self, x):
+                return x
+        HELPER, PAIR, RNG = Helper(), collections.namedtuple("Pair", "a b")(1, {"x", "y", "z"}), random.Random(3)
+        @functools.lru_cache
+        def cached(n):
+            return n in {"a", "b", "c"}
+        class Mine(pg.Strategy):
+            mode = Mode.A
+            def synchronise(self, worker, replica, samples):
+                return Helper, HELPER, PAIR, RNG, cached, self.mode, {"a", "b", "c"}
+        """))
+    script = "import pickle, varied; from paragrad.source import parts_of; pickle.dumps(varied.HELPER); print(parts_of(varied.Mine))"
+    if first:
+        script = "import varied; from paragrad.source import parts_of; print(parts_of(varied.Mine))"
+    said = {subprocess.run([sys.executable, "-B", "-c", text], capture_output=True, text=True, cwd=tmp_path,
+                           env=os.environ | {"PYTHONHASHSEED": str(seed)}).stdout
+            for seed, text in ((1, script), (2, script), (3, script.replace("print", "parts_of(varied.Mine); print")))}
+    assert len(said) == 1 and "Mine.synchronise" in said.pop()

@@ -27,7 +27,7 @@ OF_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDesc
         types.MemberDescriptorType, types.ClassMethodDescriptorType)
 WITHOUT_EFFECT = {"__module__", "__qualname__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__",
                   "__annotations_cache__", "__firstlineno__", "__static_attributes__", "__dataclass_fields__", "__dataclass_params__",
-                  "__match_args__", "__slots__", "__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__", "__type_params__"}
+                  "__match_args__", "__slots__", "__slotnames__", "__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__", "__type_params__"}
 
 
 def parts_of(kind: type) -> dict[str, str]:
