@@ -16,9 +16,9 @@ GivenStrategy::~GivenStrategy() { given_strategy = {}; }
 void require_given(const PythonOptions& options) {
   if (!given_strategy.is_valid() || given_strategy.is_none())
     throw core::ConfigError(
-        core::format("the strategy '{}' is a class in Python, which options and files cannot name: give the class itself, "
-                     "as in paragrad.train(strategy=CLASS)",
-                     options.python_class));
+        core::format("options and files cannot choose a strategy in Python{}: give the class itself, as in "
+                     "paragrad.train(strategy=CLASS)",
+                     options.python_class.empty() ? "" : core::format(", here '{}'", options.python_class)));
 }
 
 nb::object make_python_object() { return given_strategy(); }

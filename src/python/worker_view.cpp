@@ -123,6 +123,11 @@ void WorkerView::exchange(nb::handle sent, int to, nb::handle received, int sour
   check_peer(source);
   const auto outgoing = given_array<ConstFloatArray>("exchange", sent);
   const auto incoming = given_array("exchange", received);
+  if (worker().size() == 1) {  // the right and left neighbour on a ring of one
+    if (incoming.size() < outgoing.size()) throw nb::value_error("a message is longer than the receive's buffer");
+    std::memmove(incoming.data(), outgoing.data(), outgoing.size() * sizeof(float));
+    return;
+  }
   call([&](comm::Worker& self) {
     if (checker_) checker_->transfer(to, source);
     comm::Communicator& comm = self.comm();

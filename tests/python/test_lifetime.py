@@ -81,6 +81,9 @@ def test_a_deleted_temporary_run_says_so():
     folder = trained(1).folder
     with pytest.raises(pg.Error, match="it was temporary, and deleted with the object that the training returned: give `out`"):
         pg.Run(folder)
+    with pytest.raises(pg.Error, match="is missing; it was temporary"):
+        pg.command("compare", trained(1).folder, folder)
+    assert pg.command("compare", trained(1), trained(2)).count(" sgd ") == 2
     with pytest.raises(pg.Error, match="no manifest.json$"):
         pg.Run("paragrad-mine/run")
     run = trained(1)

@@ -91,4 +91,4 @@ def test_calls_that_match_in_any_order_of_messages_end(task, mpiexec, tmp_path):
                 worker.allreduce(replica.parameters)
                 replica.parameters /= worker.size"""
     done, _ = launch(mpiexec, task, tmp_path, "synchronise(self, worker, replica, samples)", body)
-    assert done.returncode == 0 and done.stdout == "ended\n" * 3, done.stderr
+    assert done.returncode == 0 and done.stdout.count("ended") == 3, done.stderr

@@ -43,6 +43,16 @@ def test_a_strategy_in_python_ends_in_the_weights_of_the_one_in_cpp(four, of_the
             assert found.weights_sha256 == wanted.weights_sha256
 
 
+def test_a_worker_on_its_own_is_its_own_neighbour(task, mpiexec):
+    """In a strategy that exchanges with the neighbours on a ring."""
+    hashes = [pg.simulate(strategy=strategies.Gossip, workers=1, platform="k40m-fdr", **task).weights_sha256,
+              pg.train(strategy=strategies.Gossip, **task).weights_sha256]
+    script = f"import sys; sys.path.insert(0, {str(HERE)!r}); import strategies, paragrad as pg; " \
+             f"print(pg.train(strategy=strategies.Gossip, **{words(task)}).weights_sha256)"
+    done = subprocess.run([mpiexec, "-n", "1", sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert {*hashes, done.stdout.strip()} == {hashes[0]}, done.stderr
+
+
 @pytest.mark.parametrize("strategy", [strategies.Calls, strategies.BlockCalls])
 def test_a_worker_on_its_own_makes_the_same_calls_as_several(task, mpiexec, tmp_path, strategy):
     made = {}

@@ -14,7 +14,7 @@ import numpy as np
 from . import _core
 from .given import Given
 from .progress import is_interactive, progress_of
-from .runs import Error, Run
+from .runs import Error, Run, fate_of
 from .strategy import Strategy
 from .temporary import TemporaryFolder
 
@@ -57,9 +57,14 @@ def words_of(options: dict[str, Any]) -> list[str]:
 def command(*words: Any, **options: Any) -> str:
     """Runs a command, as `paragrad WORDS --OPTIONS`, and returns what it prints.
 
-    command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`. Raises Error with the program's sentence.
+    command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`; a Run stands for its folder. Raises Error with the
+    program's sentence.
     """
-    return _command([*map(str, words), *words_of(options)])
+    texts = [str(word.folder if isinstance(word, Run) else word) for word in words]
+    for text in texts:
+        if (fate := fate_of(Path(text))) and not Path(text).exists():
+            raise Error(f"'{text}' is missing{fate}")
+    return _command([*texts, *words_of(options)])
 
 
 def _command(words: list[str], given: Given | None = None) -> str:
