@@ -51,7 +51,7 @@ std::string unexpected(const CLI::App& parser, const std::string& word) {
   std::vector<std::string> known;
   for (const CLI::Option* option : named_options(parser))
     for (const std::string& typed : typed_names(*option))
-      if (typed.starts_with("--") == name.starts_with("--")) known.push_back(typed);
+      if (typed.starts_with("--") || !name.starts_with("--")) known.push_back(typed);  // --h is not -h
   const std::string answer = answer_to("option", name, known);
   return core::format("unknown option '{}'{}{}", name, answer.empty() ? "" : "; ", answer);
 }

@@ -1,5 +1,6 @@
 #include "app/interruption.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "comm/mpi/mpi_session.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 
@@ -23,10 +25,14 @@ std::atomic<const char*> notice = nullptr;
 
 constexpr const char* told_above = "PARAGRAD_TOLD_ABOVE";  // an environment variable of the programs that are started
 
-/// Calls only what a handler may call.
+std::atomic<bool> is_rank = false;
+
+/// Calls only what a handler may call. A rank without a notice ends a little later: launchers kill all when one has ended.
 void print_notice_and_end(int signal) {
-  if (const char* text = notice.load())
-    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) ::_exit(128 + signal);
+  constexpr int printing_ms = 200;
+  const char* const text = notice.load();
+  if (text != nullptr && ::write(STDERR_FILENO, text, std::strlen(text)) < 0) ::_exit(128 + signal);
+  if (text == nullptr && is_rank) ::poll(nullptr, 0, printing_ms);
   ::raise(signal);  // whose action is the default one again
 }
 
@@ -53,6 +59,7 @@ LoneNotice::~LoneNotice() { ::unsetenv(told_above); }
 
 void print_notice_on_signals() {
   if (std::getenv(told_above) != nullptr) return;
+  is_rank = comm::under_mpiexec();
   for (const int number : {SIGINT, SIGTERM}) {
     struct sigaction before {
     }, action{};
