@@ -19,17 +19,19 @@ struct Launcher {
   const char* rank;
 };
 
-constexpr std::array launchers{
-    Launcher{"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-    Launcher{"flux run", "FLUX_JOB_SIZE", "FLUX_TASK_RANK"},
-    Launcher{"jsrun", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"},
-    Launcher{"PALS", "PALS_SIZE", "PALS_RANKID"},
-    Launcher{"aprun", "", "ALPS_APP_PE"},
-    Launcher{"mpirun_rsh", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
-    Launcher{"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    Launcher{"mpiexec", "PMI_SIZE", "PMI_RANK"},
-    Launcher{"a launcher with PMIx", "", "PMIX_RANK"},
-};
+auto launchers() {
+  return std::array{
+      Launcher{"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+      Launcher{"flux run", "FLUX_JOB_SIZE", "FLUX_TASK_RANK"},
+      Launcher{"jsrun", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"},
+      Launcher{"PALS", "PALS_SIZE", "PALS_RANKID"},
+      Launcher{"aprun", "", "ALPS_APP_PE"},
+      Launcher{"mpirun_rsh", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+      Launcher{"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+      Launcher{"mpiexec", "PMI_SIZE", "PMI_RANK"},
+      Launcher{"a launcher with PMIx", "", "PMIX_RANK"},
+  };
+}
 
 /// 0 if it is not set, or no number.
 int number_in(const char* variable) {
@@ -57,7 +59,7 @@ int announced_ranks() {
   for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"})
     if (const int ranks = number_in(name); ranks > 0) return ranks;
   if (std::getenv("PMIX_RANK") == nullptr) return 0;
-  for (const Launcher& launcher : launchers)  // PMIx has no variable for it
+  for (const Launcher& launcher : launchers())  // PMIx has no variable for it
     if (const int ranks = number_in(launcher.count); ranks > 0) return ranks;
   return 0;
 }
@@ -65,7 +67,7 @@ int announced_ranks() {
 bool follows_others() { return number_in("PMIX_RANK") > 0; }
 
 void require_no_lonely_task() {
-  for (const Launcher& launcher : launchers) {
+  for (const Launcher& launcher : launchers()) {
     if (!has_started_several(launcher)) continue;
     const int count = number_in(launcher.count);
     std::string variables = launcher.rank;
