@@ -131,7 +131,7 @@ class Zeros(CliTest):
             with self.subTest(option=name):
                 if zero.returncode != 0:
                     self.assert_refused(zero, name)
-                    self.assertRegex(zero.stderr, "is an option of|needs |applies to|has no effect|pretrain")
+                    self.assertRegex(zero.stderr, "is an option of|needs --|applies to|has no effect|pretrain")
 
 
 class ConfigFile(CliTest):
