@@ -26,6 +26,8 @@ core::ConfigError wrong_kind(const Hdf5Action& action, std::string_view wanted) 
   return core::ConfigError(core::format("attribute '{}' in '{}' is not {}", action.object, action.file, wanted));
 }
 
+constexpr const char* too_long = "text that fits into the file: the file is damaged";
+
 std::vector<std::string> read_fixed(hid_t attribute, hid_t stored, std::size_t count, const Hdf5Action& action) {
   const std::size_t length = H5Tget_size(stored);
   std::vector<char> bytes(count * length);
@@ -38,13 +40,22 @@ std::vector<std::string> read_fixed(hid_t attribute, hid_t stored, std::size_t c
   return values;
 }
 
-std::vector<std::string> read_variable(hid_t attribute, hid_t stored, hid_t space, std::size_t count,
+/// Each text is stored once; those of a damaged file may refer to the same one a thousand times.
+std::vector<std::string> read_variable(hid_t file, hid_t attribute, hid_t stored, hid_t space, std::size_t count,
                                        const Hdf5Action& action) {
   std::vector<char*> pointers(count, nullptr);
   check_hdf5(H5Aread(attribute, stored, pointers.data()), action);
   std::vector<std::string> values;
-  for (const char* text : pointers) values.emplace_back(text == nullptr ? "" : text);
+  hsize_t left = 0;
+  check_hdf5(H5Fget_filesize(file, &left), action);
+  for (const char* text : pointers) {
+    const std::size_t length = text == nullptr ? 0 : std::strlen(text);
+    if (length > left) break;
+    left -= length;
+    values.emplace_back(text == nullptr ? "" : text, length);
+  }
   H5Dvlen_reclaim(stored, space, H5P_DEFAULT, pointers.data());
+  if (values.size() < count) throw wrong_kind(action, too_long);
   return values;
 }
 
@@ -143,8 +154,11 @@ std::vector<std::string> Hdf5File::texts(const std::string& object, const std::s
   const Opened attribute(file_, object, name, action);
   if (H5Tget_class(attribute.type) != H5T_STRING) throw wrong_kind(action, "text");
   if (attribute.elements == 0) return {};
+  hsize_t file_bytes = 0;
+  check_hdf5(H5Fget_filesize(file_, &file_bytes), action);
+  if (H5Tget_size(attribute.type) > file_bytes / attribute.elements) throw wrong_kind(action, too_long);
   if (check_hdf5(H5Tis_variable_str(attribute.type), action) > 0)
-    return read_variable(attribute.id, attribute.type, attribute.space, attribute.elements, action);
+    return read_variable(file_, attribute.id, attribute.type, attribute.space, attribute.elements, action);
   return read_fixed(attribute.id, attribute.type, attribute.elements, action);
 }
 

@@ -14,15 +14,20 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string_view>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/output_file.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/hdf5_version.hpp"
 
 namespace paragrad::data {
 namespace {
+
+constexpr std::string_view too_large = "an HDF5 file needs more memory than a file of its size can hold: it is damaged";
+constexpr std::size_t longest_reason = 4096;  // bytes, which a pipe holds until they are read
 
 /// Added to both limits: far more than the file at `path` needs.
 unsigned seconds_for(const std::string& path) {
@@ -34,22 +39,40 @@ unsigned seconds_for(const std::string& path) {
 void limit(int resource, rlim_t value) {
   rlimit now{};
   ::getrlimit(resource, &now);
-  now.rlim_cur = std::min(now.rlim_max, value);
+  now.rlim_cur = std::min(now.rlim_cur, value);
   ::setrlimit(resource, &now);
 }
 
-/// The child process. It prints nothing and leaves no core file, as its crash is expected.
-[[noreturn]] void live(const TrialLimits& limits, const std::function<void()>& reading) {
+/// So that text which refers to the same long text a thousand times cannot fill the memory: what a file may become
+/// (compressed arrays 1,100-fold), in addition to what the process has.
+void limit_memory(const std::string& path) {
+  constexpr rlim_t most_of_a_byte = 1100, overhead = rlim_t{64} << 20;
+  struct stat status {};
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  if (pages == 0 || ::stat(path.c_str(), &status) != 0) return;
+  limit(RLIMIT_AS, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) +
+                       most_of_a_byte * static_cast<rlim_t>(status.st_size) + overhead);
+}
+
+/// The child process. It prints nothing and leaves no core file, as its crash is expected. It sends why it refuses the file.
+[[noreturn]] void live(const std::string& path, const TrialLimits& limits, const std::function<void()>& reading,
+                       int reasons) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGALRM}) std::signal(signal, SIG_DFL);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.processor_s);
+  limit_memory(path);
   ::alarm(limits.wall_s);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
   try {
     reading();
+  } catch (const core::ConfigError& error) {
+    core::write_all(reasons, std::string_view(error.what()).substr(0, longest_reason));
+  } catch (const std::bad_alloc&) {
+    core::write_all(reasons, too_large);
   } catch (...) {  // happens again, to the caller
   }
   ::_exit(0);  // nothing of the caller's is flushed or closed a second time
@@ -77,12 +100,20 @@ void try_reading(const std::string& path, const std::function<void()>& reading, 
   const unsigned more_s = seconds_for(path);
   limits.processor_s += more_s;
   limits.wall_s += more_s;
+  std::array<int, 2> reasons{};
+  if (::pipe2(reasons.data(), O_CLOEXEC) != 0) return;
   const pid_t child = ::fork();
-  if (child < 0) return;
-  if (child == 0) live(limits, reading);
+  if (child == 0) live(path, limits, reading, reasons[1]);
+  ::close(reasons[1]);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return;  // ECHILD: whoever started this process has children ignored
+  bool ended = child > 0;
+  while (ended && ::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) ended = false;  // ECHILD: whoever started this process has children ignored
+  std::array<char, longest_reason> reason{};
+  const auto length = ended ? ::read(reasons[0], reason.data(), reason.size()) : 0;
+  ::close(reasons[0]);
+  if (!ended) return;
+  if (length > 0) throw core::ConfigError(std::string(reason.data(), static_cast<std::size_t>(length)));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGALRM)

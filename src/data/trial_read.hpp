@@ -15,7 +15,7 @@ struct TrialLimits {
 ///
 /// On damaged metadata HDF5 crashes or loops forever if the metadata carries no checksum, as in files of h5py and most
 /// other tools (has_checksums). The copy fails exactly as the process would, which detects the damage. Exceptions from
-/// `reading` are not reported: the caller gets them when it reads.
+/// `reading` are not reported, but for core::ConfigError: the caller gets them when it reads.
 ///
 /// Cost: one fork() and the reading itself, about 3 ms for a mapped file; unmapped arrays are read twice.
 ///

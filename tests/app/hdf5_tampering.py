@@ -71,6 +71,15 @@ class File:
 
         self._again(name, virtual)
 
+    def texts_of_variable_length(self, name: str, values: list[bytes]) -> None:
+        """Replaces an attribute of the file by texts in HDF5's global heap, as h5py writes them."""
+        kind = HID(_call("H5Tcopy", _constant("H5T_C_S1")))
+        _call("H5Tset_size", kind, ctypes.c_size_t(-1), result=ctypes.c_int)
+        _call("H5Adelete", self.id, name.encode(), result=ctypes.c_int)
+        attribute = HID(_call("H5Acreate2", self.id, name.encode(), kind, self._space([len(values)]), DEFAULT, DEFAULT))
+        _call("H5Awrite", attribute, kind, (ctypes.c_char_p * len(values))(*values), result=ctypes.c_int)
+        _call("H5Aclose", attribute, result=ctypes.c_int)
+
     def unwritten_array(self, name: str, shape: list[int]) -> None:
         """Gives an array another shape, and no elements."""
         self._again(name, lambda *_: None, shape)

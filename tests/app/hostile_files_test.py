@@ -5,10 +5,12 @@ the stack. Every reader of text or archives is in the table."""
 import gzip
 import json
 import shutil
+import struct
 import subprocess
 import unittest
 from pathlib import Path
 
+import hdf5_tampering
 from paragrad_cli import PLATFORM, PROGRAM, ROOT, CliTest, run, run_with_peak
 
 MEGABYTE = 1_000_000
@@ -94,6 +96,22 @@ class HostileFiles(CliTest):
         self.assert_cheap(["train", *self.task, "--strategy", "async_sgd", "--replay", order], 250 * MEGABYTE)
         search = self.file("search.toml", b"a = " + b"[" * 100_000 + b"]" * 100_000 + b"\n")
         self.assert_refused(run("search", search, "--out", self.folder / "searches"), "search.toml")
+
+    @unittest.skipUnless(hdf5_tampering.HDF5, "needs HDF5 as a shared library")
+    def test_texts_of_hdf5_that_all_refer_to_one_long_text(self):
+        path, count, length = self.folder / "texts.h5", 3000, 60_000
+        shutil.copy(ROOT / "tests/data/foreign.h5", path)
+        with hdf5_tampering.File(path) as file:
+            file.texts_of_variable_length("source_sha256", [b"x" * length, *(b"%06d" % i for i in range(count))])
+        self.assertEqual(run("data", "info", path).returncode, 0)
+        content = bytearray(path.read_bytes())
+        at = content.index(struct.pack("<I", length))
+        while content[at + 16:at + 20] != content[at + 32:at + 36]:  # references to texts: length, address, number
+            at = content.index(struct.pack("<I", length), at + 1)
+        content[at:at + 16 * (count + 1)] = content[at:at + 16] * (count + 1)
+        path.write_bytes(content)
+        self.assert_cheap(["data", "info", path], 400 * MEGABYTE)
+        self.assert_refused(run("data", "info", path), "source_sha256", "fits into the file")
 
     def test_a_kaldi_archive_that_claims_more_than_it_holds(self):
         claim = (b"\0BFM \4" + (2**31 - 1).to_bytes(4, "little") + b"\4" + (2**31 - 1).to_bytes(4, "little"))

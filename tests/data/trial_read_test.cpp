@@ -4,9 +4,11 @@
 
 #include <csignal>
 #include <stdexcept>
+#include <vector>
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "sanitized.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -41,6 +43,19 @@ TEST_CASE("a trial read changes nothing in this process, and leaves exceptions t
     throw std::runtime_error("no such array");
   }));
   CHECK(times == 0);
+}
+
+TEST_CASE("a trial read tells why it refuses a file, so that it need not be read a second time", "[data]") {
+  CHECK_THROWS_WITH(try_reading("x.h5", [] { throw core::ConfigError("no such array"); }), contains_text("no such array"));
+}
+
+TEST_CASE("a trial read may take no more memory than a file of its size can hold", "[data]") {
+  if (sanitized) return;  // a sanitizer has an address space of its own
+  const TemporaryFolder folder;
+  write_text(folder.file("x.h5"), "short");
+  const auto greedy = [](std::size_t bytes) { return [bytes] { std::vector<char>(bytes).back() = 1; }; };
+  CHECK_NOTHROW(try_reading(folder.file("x.h5"), greedy(std::size_t{16} << 20)));
+  CHECK_THROWS_WITH(try_reading(folder.file("x.h5"), greedy(std::size_t{1} << 30)), contains_text("more memory"));
 }
 
 TEST_CASE("files of this program have checksums of all metadata; others may have none", "[data]") {
