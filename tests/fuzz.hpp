@@ -1,9 +1,11 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -11,12 +13,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "core/printable.hpp"
+#include "sanitized.hpp"
 
 /// AddressSanitizer's, where the program has it.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*)());
@@ -86,9 +90,30 @@ class InputWatch {
   struct sigaction before_ {};
 };
 
+/// As long as it exists, the process may take only `more` bytes of address space more than it has: inputs are of a few kB,
+/// so a reader that needs more believes what they say about themselves. Without effect under sanitizers, which have an
+/// address space of their own.
+class MemoryBound {
+ public:
+  explicit MemoryBound(rlim_t more) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    if (sanitized || pages == 0) return;
+    rlimit now = before_;
+    now.rlim_cur = std::min(before_.rlim_cur, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more);
+    ::setrlimit(RLIMIT_AS, &now);
+  }
+  ~MemoryBound() { ::setrlimit(RLIMIT_AS, &before_); }
+  MemoryBound(const MemoryBound&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 /// Reads each of the inputs. `read(damaged(input))` must return, or throw a ConfigError (or an error of the file system,
-/// which the program shows as one) with a sentence. At least 1 % of the inputs must be read and 1 % refused: a test whose
-/// inputs are all refused at the first byte covers nothing.
+/// which the program shows as one) with a sentence, in 10 s and with 300 MB of memory. At least 1 % of the inputs must be
+/// read and 1 % refused: a test whose inputs are all refused at the first byte covers nothing.
 template <class Damaged, class Read>
 void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read) {
   const std::string test = Catch::getResultCapture().getCurrentTestName();
@@ -96,6 +121,7 @@ void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read)
   const std::size_t all = inputs.end - inputs.first;
   std::size_t accepted = 0, refused = 0;
   InputWatch watch(test);
+  const MemoryBound bound(rlim_t{300} << 20);
   const auto refuse = [&](const std::string& message) {
     ++refused;
     if (core::printable_message(message).empty()) FAIL_CHECK(watch.repeat() << "refused without a word");

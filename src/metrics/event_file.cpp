@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
