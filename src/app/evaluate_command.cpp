@@ -116,7 +116,7 @@ class Evaluation : public Job {
     if (!first.empty() && !second.empty() && first != second)
       throw core::ConfigError(core::format(
           "the networks of '{}' and '{}' were trained on different classes ({}; {}): their posteriors have no mean",
-          one.path, other.path, train::list_of_classes(first), train::list_of_classes(second)));
+          one.path, other.path, train::list_of_names(first), train::list_of_names(second)));
   }
 
   EvaluateArguments& arguments_;

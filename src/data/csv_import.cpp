@@ -130,6 +130,8 @@ class CsvImport {
     info.dim = features_.size();
     info.targets = options_.targets.size();
     if (info.targets == 0) samples_.labels = labels_.classes(options_.file, info);
+    if (!names_.empty())
+      for (const std::size_t column : features_) info.names_of_features.push_back(names_[column]);
     info.source_sha256 = {core::format("{}: {}", file_.name(), file_.sha256())};
     report(info);
     ImportedSubsets subsets;

@@ -26,6 +26,12 @@ core::ConfigError broken(const Hdf5File& file, const std::string& what) {
   return core::ConfigError(core::format("data file '{}' is damaged: {}; create it again", file.path(), what));
 }
 
+/// Of an intact file that another tool wrote with other types.
+core::ConfigError of_other_type(const Hdf5File& file, const std::string& array, ElementType type, std::string_view wanted) {
+  return core::ConfigError(core::format("'{}' in data file '{}' has type {}, not {}: write it with that type", array,
+                                        file.path(), to_string(type), wanted));
+}
+
 void check_format(const Hdf5File& file) {
   if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
     throw core::ConfigError(core::format("'{}' is not a Paragrad data file: its root has no attribute format = \"{}\"",
@@ -49,6 +55,11 @@ void read_speech(const Hdf5File& file, DatasetInfo& info) {
   if (file.has_attribute("/", "class_names")) info.class_names = file.texts("/", "class_names");
   if (!info.class_names.empty() && info.class_names.size() != info.classes)
     throw broken(file, core::format("it names {} classes but has {}", info.class_names.size(), info.classes));
+}
+
+/// Reads the attribute that only files of tables have. The rows are not known yet.
+void read_names_of_features(const Hdf5File& file, DatasetInfo& info) {
+  if (file.has_attribute("/", "feature_names")) info.names_of_features = file.texts("/", "feature_names");
 }
 
 /// Reads the attributes that only files of images have.
@@ -81,6 +92,7 @@ DatasetInfo read_root(const Hdf5File& file) {
   if (info.classes + info.targets == 0) throw broken(file, core::format("it has no {}", real ? "targets" : "classes"));
   read_speech(file, info);
   read_image(file, info);
+  read_names_of_features(file, info);
   return info;
 }
 
@@ -222,7 +234,7 @@ void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& gro
   if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
   const auto stored = file.array_info(name);
   if (const auto type = real ? ElementType::float32 : ElementType::int32; stored.type != type)
-    throw broken(file, core::format("{} has type {}, not {}", name, to_string(stored.type), to_string(type)));
+    throw of_other_type(file, name, stored.type, to_string(type));
   std::vector<std::size_t> shape{info.samples[subset]};
   if (real) shape.push_back(info.targets);
   if (stored.shape != shape)
@@ -235,7 +247,7 @@ void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& gro
 void Dataset::Mapping::check_features(const Hdf5File& file, const std::string& group, std::size_t subset,
                                       const Hdf5ArrayInfo& features) {
   if (features.type != ElementType::uint8 && features.type != ElementType::float32)
-    throw broken(file, core::format("{}/features has type {}, not uint8 or float32", group, to_string(features.type)));
+    throw of_other_type(file, group + "/features", features.type, "uint8 or float32");
   if (features.shape.size() != 2 || features.shape[1] == 0)
     throw broken(file,
                  core::format("{}/features has the shape {}, not samples x dim", group, core::join(features.shape, "x")));
@@ -244,6 +256,9 @@ void Dataset::Mapping::check_features(const Hdf5File& file, const std::string& g
     info.encoding.type = type;
     info.dim = features.shape[1] * info.context.frames();
     check_image(file, info);
+    if (!info.names_of_features.empty() && info.names_of_features.size() != info.frame_dim())
+      throw broken(
+          file, core::format("it names {} features, but its rows have {}", info.names_of_features.size(), info.frame_dim()));
   } else if (type != info.encoding.type || features.shape[1] != info.frame_dim()) {
     throw broken(file, core::format("{}/features differs from /train/features in type or row length", group));
   }

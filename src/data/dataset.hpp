@@ -38,7 +38,9 @@ struct DatasetInfo {
   Context context;                       ///< frames are stored once and spliced when loading
   double frame_shift_s = 0;              ///< between samples of a sequence; 0: unknown
   std::vector<std::string> class_names;  ///< [classes], for example states of phones; or empty
-  std::array<std::size_t, 3> samples{};  ///< of each Subset
+  /// [frame_dim], of a table's columns; or empty. More than a megabyte of them is not written.
+  std::vector<std::string> names_of_features;
+  std::array<std::size_t, 3> samples{};    ///< of each Subset
   std::array<std::size_t, 3> sequences{};  ///< 0 where a subset has no offsets
 
   std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row, without context

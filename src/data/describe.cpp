@@ -36,6 +36,7 @@ core::Json describe(const Dataset& dataset) {
     json["image"] = {{"height", info.image->height}, {"width", info.image->width}, {"channels", info.image->channels}};
   info.targets > 0 ? json["targets"] = info.targets : json["classes"] = info.classes;
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
+  if (!info.names_of_features.empty()) json["feature_names"] = info.names_of_features;
   if (info.context != Context{}) json["context"] = {{"left", info.context.left}, {"right", info.context.right}};
   if (info.frame_shift_s > 0) json["frame_shift_s"] = info.frame_shift_s;
   for (std::size_t i = 0; i < subset_names.size(); ++i) {

@@ -33,6 +33,15 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
           core::format("label {} in row {} of {} is out of range for {} classes", labels[i], first_row + i, group, classes));
 }
 
+constexpr std::size_t most_bytes_of_names = std::size_t{1} << 20;
+
+/// As they are stored, each as long as the longest.
+std::size_t bytes_of(const std::vector<std::string>& texts) {
+  std::size_t longest = 0;
+  for (const std::string& text : texts) longest = std::max(longest, text.size());
+  return longest * texts.size();
+}
+
 /// The path, unless it names something else than a data file, such as the table that is being imported.
 const std::string& replaceable(const std::string& path) {
   std::error_code missing;
@@ -196,6 +205,8 @@ void DatasetWriter::write_root() {
   }
   if (info_.frame_shift_s > 0) file_.set_number("/", "frame_shift_s", info_.frame_shift_s);
   if (!info_.class_names.empty()) file_.set_texts("/", "class_names", info_.class_names);
+  if (!info_.names_of_features.empty() && bytes_of(info_.names_of_features) <= most_bytes_of_names)
+    file_.set_texts("/", "feature_names", info_.names_of_features);
 }
 
 DatasetInfo DatasetWriter::finish() {

@@ -101,6 +101,26 @@ class ForeignModel(FolderTest):
         for name, words, classes in (("init-order", WORDS, ("dog", "eel", "cat")), ("init-zebra", ("zebra", "dog", "eel"), ())):
             self.assert_refused(begin(self.speech(name, words, classes)), str(self.model), "classes", "'cat/0'")
 
+    def test_columns_of_a_table_in_another_order_are_refused(self):
+        rows = [(i % 2, i * 7 % 5, "dog" if i % 2 else "cat") for i in range(80)]
+
+        def table(name: str, header: str, *order: int) -> Path:
+            (self.folder / f"{name}.csv").write_text(header + "".join(",".join(str(row[c]) for c in order) + "\n" for row in rows))
+            out = self.folder / f"table-{name}.h5"
+            made = run("data", "import-csv", "--from", self.folder / f"{name}.csv", "--name", name, "--out", out)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            return out
+
+        here, turned, unnamed = table("here", "a,b,kind\n", 0, 1, 2), table("turned", "b,a,kind\n", 1, 0, 2), table("unnamed", "", 0, 1, 2)
+        self.assertEqual(json.loads(run("data", "info", here).stdout)["feature_names"], ["a", "b"])
+        model = self.trained("table-run", here, "2-8-2")
+        for command in ("evaluate", "sharpness"):
+            for data in (here, unnamed):
+                self.assertEqual(run(command, model, "--data", data, "--subset", "train").returncode, 0)
+            self.assert_refused(run(command, model, "--data", turned, "--subset", "train"), "the features a, b", "has b, a")
+        self.assert_refused(run("train", "--data", turned, "--init", model, "--model", "2-8-2", "--learning-rate", "0.1", "--epochs", "1"),
+                            "the features a, b", "has b, a")
+
     def test_networks_of_an_ensemble_have_the_same_classes(self):
         other = self.trained("other-run", self.speech("ensemble-order", WORDS, ("dog", "eel", "cat")))
         self.assert_refused(run("evaluate", self.model, other, "--data", self.ours, "--subset", "train"), str(self.model), str(other),

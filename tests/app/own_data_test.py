@@ -170,9 +170,10 @@ class OwnData(ImportTest):
 
     def test_a_number_too_small_for_any_type_is_zero(self):
         zero = self.content("import-csv", self.csv("0,1,0\n2,3,1\n"))
-        for text in ("1e-400", "-1e-400", "1E-99999", "0." + "0" * 400 + "1"):
+        for text in ("1e-400", "1E-99999", "0." + "0" * 400 + "1"):
             with self.subTest(text[:10]):
                 self.assertEqual(self.content("import-csv", self.csv(f"{text},1,0\n2,3,1\n")), zero)
+        self.assertEqual(self.content("import-csv", self.csv("-1e-400,1,0\n2,3,1\n")), self.content("import-csv", self.csv("-0,1,0\n2,3,1\n")))
         for text in ("1e400", "1" + "0" * 400, "-1e+400"):
             self.refused("import-csv", self.csv(f"{text},1,0\n2,3,1\n"), "finite")
 

@@ -277,7 +277,8 @@ TEST_CASE("counts and types that do not fit are refused at opening", "[data]") {
   CHECK_THROWS_WITH(opens({.classes = 0}), contains_text("no classes"));
   CHECK_THROWS_WITH(opens({.valid_dim = 3}), contains_text("/valid/features differs"));
   CHECK_THROWS_WITH(opens({.valid_is_uint8 = true}), contains_text("/valid/features differs"));
-  CHECK_THROWS_WITH(opens({.labels_are_int64 = true}), contains_text("/train/labels has type int64"));
+  CHECK_THROWS_WITH(opens({.labels_are_int64 = true}),
+                    contains_text("'/train/labels' in data file") && contains_text("has type int64, not int32"));
   CHECK_NOTHROW(opens({.offsets = {0, 1, 4}}));
   CHECK_THROWS_WITH(opens({.offsets = {0, 3}}), contains_text("/train/offsets does not increase strictly"));
   CHECK_THROWS_WITH(opens({.offsets = {1, 4}}), contains_text("/train/offsets does not increase strictly"));

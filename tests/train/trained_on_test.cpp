@@ -11,7 +11,7 @@ using namespace paragrad::train;
 
 namespace {
 
-TrainedOn three_words() { return {12, 3, 0, {"cat", "dog", "eel"}, {1, 2}, data::ImageShape{3, 1, 1}}; }
+TrainedOn three_words() { return {12, 3, 0, {"cat", "dog", "eel"}, {"x", "y", "z"}, {1, 2}, data::ImageShape{3, 1, 1}}; }
 
 data::DatasetInfo same_as(const TrainedOn& data) {
   data::DatasetInfo info;
@@ -20,6 +20,7 @@ data::DatasetInfo same_as(const TrainedOn& data) {
   info.classes = data.classes;
   info.targets = data.targets;
   info.class_names = data.class_names;
+  info.names_of_features = data.names_of_features;
   info.context = data.context;
   info.image = data.image;
   return info;
@@ -37,6 +38,7 @@ TEST_CASE("a checkpoint keeps what its data were, or nothing if that is unknown"
     CHECK(read.classes == data.classes);
     CHECK(read.targets == data.targets);
     CHECK(read.class_names == data.class_names);
+    CHECK(read.names_of_features == data.names_of_features);
     CHECK(read.context == data.context);
     CHECK(read.image == data.image);
   }
@@ -58,6 +60,7 @@ TEST_CASE("data that differ in anything that a checkpoint keeps are refused by i
   refused([](auto& info) { info.class_names = {"cat", "eel", "dog"}; }, "number 1 has the name 'dog'");
   refused([](auto& info) { info.class_names = {"cat", "dog", "Eel"}; }, "'eel'");
   refused([](auto& info) { info.class_names = {"cat", "dog"}; }, "no name");
+  refused([](auto& info) { info.names_of_features = {"y", "x", "z"}; }, "has y, x, z");
   refused([](auto& info) { info.context = {2, 1}; }, "give `context` 1+2");
   refused([](auto& info) { info.image = data::ImageShape{1, 3, 1}; }, "images of 3x1x1");
 }
@@ -65,6 +68,7 @@ TEST_CASE("data that differ in anything that a checkpoint keeps are refused by i
 TEST_CASE("what one side does not know is not compared", "[train]") {
   data::DatasetInfo info = same_as(three_words());
   info.class_names = {};
+  info.names_of_features = {};
   info.context = {};
   info.image = std::nullopt;
   CHECK_NOTHROW(require_same_kind(three_words(), "checkpoint 'c.h5'", info));

@@ -37,7 +37,7 @@ void compare_names(const TrainedOn& data, const std::string& model, const data::
 }  // namespace
 
 TrainedOn trained_on(const data::DatasetInfo& info) {
-  return {info.dim, info.classes, info.targets, info.class_names, info.context, info.image};
+  return {info.dim, info.classes, info.targets, info.class_names, info.names_of_features, info.context, info.image};
 }
 
 void write_trained_on(data::Hdf5File& checkpoint, const TrainedOn& data) {
@@ -46,6 +46,7 @@ void write_trained_on(data::Hdf5File& checkpoint, const TrainedOn& data) {
   checkpoint.set_count("/", "classes", data.classes);
   checkpoint.set_count("/", "targets", data.targets);
   if (!data.class_names.empty()) checkpoint.set_texts("/", "class_names", data.class_names);
+  if (!data.names_of_features.empty()) checkpoint.set_texts("/", "feature_names", data.names_of_features);
   if (data.context != data::Context{}) {
     checkpoint.set_count("/", "context_left", data.context.left);
     checkpoint.set_count("/", "context_right", data.context.right);
@@ -65,6 +66,7 @@ TrainedOn read_trained_on(const data::Hdf5File& checkpoint) {
   data.classes = count("classes");
   data.targets = count("targets");
   if (checkpoint.has_attribute("/", "class_names")) data.class_names = checkpoint.texts("/", "class_names");
+  if (checkpoint.has_attribute("/", "feature_names")) data.names_of_features = checkpoint.texts("/", "feature_names");
   data.context = {count("context_left"), count("context_right")};
   if (const std::size_t height = count("image_height"); height > 0)
     data.image = data::ImageShape{height, count("image_width"), count("image_channels")};
@@ -81,11 +83,14 @@ void require_same_kind(const TrainedOn& data, const std::string& model, const da
   if (data.image && now.image && *data.image != *now.image)
     refuse(model, core::format("images of {}", data.image->text()), now, core::format("images of {}", now.image->text()),
            "give images of the same size");
+  if (!data.names_of_features.empty() && !now.names_of_features.empty() && data.names_of_features != now.names_of_features)
+    refuse(model, core::format("the features {}", list_of_names(data.names_of_features)), now,
+           list_of_names(now.names_of_features), "give the same features in the same order");
   compare_names(data, model, now);
   compare_counts(model, data.classes, now.classes, "classes", now);
 }
 
-std::string list_of_classes(const std::vector<std::string>& names) {
+std::string list_of_names(const std::vector<std::string>& names) {
   constexpr std::size_t most = 10;
   if (names.size() <= most) return core::format("{}", core::join(names, ", "));
   const std::vector<std::string> first(names.begin(), names.begin() + most);

@@ -17,7 +17,8 @@ namespace paragrad::train {
 struct TrainedOn {
   std::size_t features = 0;  ///< of a sample, with its context
   std::size_t classes = 0, targets = 0;
-  std::vector<std::string> class_names{};  ///< [classes], or empty: the data has none
+  std::vector<std::string> class_names{};        ///< [classes], or empty: the data has none
+  std::vector<std::string> names_of_features{};  ///< of a frame, likewise
   data::Context context{};
   std::optional<data::ImageShape> image{};
 };
@@ -27,12 +28,12 @@ TrainedOn trained_on(const data::DatasetInfo& info);
 void write_trained_on(data::Hdf5File& checkpoint, const TrainedOn& data);
 TrainedOn read_trained_on(const data::Hdf5File& checkpoint);
 
-/// Throws ConfigError, which names what differs, if these data have other classes than the model was trained on, numbers of
-/// features or targets, context, or shape of images. What one of the two does not know is not compared.
+/// Throws ConfigError, which names what differs, if these data have other classes or features than the model was trained on,
+/// numbers of features or targets, context, or shape of images. What one of the two does not know is not compared.
 /// model: for messages, such as "checkpoint 'runs/a/checkpoint.h5'".
 void require_same_kind(const TrainedOn& data, const std::string& model, const data::DatasetInfo& now);
 
 /// "cat, dog, eel and 7 more"
-std::string list_of_classes(const std::vector<std::string>& names);
+std::string list_of_names(const std::vector<std::string>& names);
 
 }  // namespace paragrad::train
