@@ -141,7 +141,8 @@ Imported import_image_folder(const ImportFolderOptions& options) {
     info.warnings.push_back(core::format("left out of '{}': {}", options.folder, some_of(others)));
   const std::vector<std::string>& damaged = reader.damaged();
   if (!damaged.empty())
-    info.warnings.push_back(core::format("skipped {}; the first: {}", several(damaged.size(), "damaged file"), damaged.front()));
+    info.warnings.push_back(
+        core::format("skipped {}; the first: {}", several(damaged.size(), "damaged file"), damaged.front()));
   const std::string format =
       damaged.empty() ? "folders of images" : core::format("folders of images without {} damaged", damaged.size());
   return write_samples(options, std::move(info), format, std::move(subsets));
