@@ -73,10 +73,11 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
   for (int rank = 0; rank < workers; ++rank) unfinished.insert(unfinished.end(), rank);
   for (const int rank : start_order(workers, options.start_order))
     cluster.engine.spawn(static_cast<std::uint32_t>(rank), [&cluster, &body, &devices, &unfinished, rank] {
-      SimCommunicator communicator(cluster, rank, *devices[static_cast<std::size_t>(rank)]);
-      SimWorker worker(communicator);
-      body(worker);
-      worker.finish();
+      // Not on the worker's stack: with 131,072 of them each page counts.
+      const auto communicator = std::make_unique<SimCommunicator>(cluster, rank, *devices[static_cast<std::size_t>(rank)]);
+      const auto worker = std::make_unique<SimWorker>(*communicator);
+      body(*worker);
+      worker->finish();
       unfinished.erase(rank);
     });
   bool ended = true;

@@ -22,7 +22,35 @@ namespace {
 
 using namespace std::chrono_literals;
 
-[[noreturn]] void become(const std::vector<std::string>& command, int log, pid_t parent) {
+/// Holds back the signals that end a program: between fork() and exec() a child has its parent's handlers.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t ending;
+    ::sigemptyset(&ending);
+    ::sigaddset(&ending, SIGINT);
+    ::sigaddset(&ending, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+
+  /// In the child: a signal that has come ends it now, unless it is ignored.
+  void let_them_end_this() const {
+    for (const int number : {SIGINT, SIGTERM}) {
+      struct sigaction action {};
+      ::sigaction(number, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) ::signal(number, SIG_DFL);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_;
+};
+
+[[noreturn]] void become(const std::vector<std::string>& command, int log, pid_t parent, const SignalsHeld& held) {
+  held.let_them_end_this();
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);  // it died before the call above
@@ -45,8 +73,9 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::s
   if (!log.empty()) file = core::OutputFile(log, core::OutputFile::Begin::empty);
   const pid_t parent = ::getpid();
   std::fflush(stdout);
+  const SignalsHeld held;
   process_ = ::fork();
-  if (process_ == 0) become(command, file.descriptor(), parent);
+  if (process_ == 0) become(command, file.descriptor(), parent, held);
   const int error = errno;
   if (process_ < 0)
     throw core::ConfigError(core::format("cannot start a process: {}; run fewer at a time", std::strerror(error)));

@@ -34,6 +34,7 @@ nb::dict read_checkpoint(const std::string& path) {
   result["inputs"] = graph.inputs();
   result["outputs"] = graph.outputs();
   result["epoch"] = checkpoint.epoch;
+  result["classes"] = checkpoint.data.classes;
   const std::size_t count = checkpoint.parameters.size();
   result["parameters"] = array_of(std::move(checkpoint.parameters), {count});
   return result;

@@ -74,9 +74,9 @@ class Disk(CliTest):
 
 
 class Clock(CliTest):
-    def simulate(self, *arguments: str):
+    def simulate(self, *arguments: str, strategy: str = "data_parallel"):
         return run("simulate", "--device", "meta", "--model", "784-512-10:relu", "--train-samples", "1000000", "--blocks", "1", "--minibatch",
-                   "100000", "--workers", "4", "--strategy", "data_parallel", "--platform", PLATFORM, "--quiet", *arguments)
+                   "100000", "--workers", "4", "--strategy", strategy, "--platform", PLATFORM, "--quiet", *arguments)
 
     def test_a_simulation_ends_after_weeks_or_is_refused_with_the_end_of_the_clock(self):
         out = self.folder / "weeks"
@@ -86,7 +86,7 @@ class Clock(CliTest):
         self.assertAlmostEqual([record["time_s"] for record in records if "epoch" in record][-1], 3e6, delta=2e4)
         self.assert_refused(self.simulate("--device-rate", "1", "--epochs", "14"), "more than 40 days of simulated time", "--max-blocks")
         for strategy in ("model_averaging", "async_sgd", "bmuf"):
-            self.assert_refused(self.simulate("--device-rate", "1", "--epochs", "500", "--strategy", strategy), "more than 40 days")
+            self.assert_refused(self.simulate("--device-rate", "1", "--epochs", "500", strategy=strategy), "more than 40 days")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class LinksInTheWay(CliTest):
             "simulate": ["simulate", *task, "--out", out, "--workers", 2, "--platform", PLATFORM, "--strategy", "async_sgd",
                          "--record", out / "order.txt"],
             "search": ["search", self.folder / "search.toml", "--command", "train", "--out", out],
-            "jobs": ["search", self.folder / "search.toml", "--out", self.folder / "jobs", "--write-jobs", out / "jobs.sbatch", "--parts", 2],
+            "jobs": ["search", self.folder / "search.toml", "--command", "train", "--out", self.folder / "jobs", "--write-jobs", out / "jobs.sbatch", "--parts", 2],
             "collective": ["collective", "--workers", 4, "--bytes", "1kB", "--platform", PLATFORM, "--out", out],
             "generate": ["data", "generate", "--out", out / "x.h5", "--samples", 50, "--valid", 5, "--test", 5, "--dim", 2, "--classes", 2],
             "import-csv": ["data", "import-csv", "--from", self.folder / "table.csv", "--name", "t", "--out", out / "x.h5"],

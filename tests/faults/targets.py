@@ -110,8 +110,15 @@ class Training(Target):
         if first.code == 0:
             wrong = self.wrong_end(out, first)
             return f"ended with 0, but {wrong}" if wrong else ""
-        wrong = self.wrong_end(out, launch(self.command(out), out, self.plan_of_resumed(plan)))
+        wrong = self.wrong_end(out, self.resume(out, out, self.plan_of_resumed(plan)))
         return f"after '{first}', resumed: {wrong}" if wrong else ""
+
+    def resume(self, out: Path, folder: Path, plan: str = "") -> Ended:
+        """Does what the program says: a run that saved no state but has records can only start again."""
+        resumed = launch(self.command(out), folder, plan)
+        if resumed.code != 2 or "give --overwrite instead of --resume" not in str(resumed):
+            return resumed
+        return launch([*self.command(out)[:-1], "--overwrite"], folder, plan)
 
     def plan_of_resumed(self, plan: str) -> str:
         return ""
@@ -127,7 +134,7 @@ class Training(Target):
         write_tree(self.recording.after_cut(cut), folder)
         if lost := self.recording.lost(cut):
             return f"ended with 0, but the cut damaged {lost}"
-        wrong = self.wrong_end(folder / "run", launch(self.command(folder / "run"), folder))
+        wrong = self.wrong_end(folder / "run", self.resume(folder / "run", folder))
         return f"resumed: {wrong}" if wrong else ""
 
     def begin(self, out: Path) -> None:

@@ -15,7 +15,7 @@ def labels(figure) -> list[str]:
 
 def test_a_strategy_in_python_is_named_by_its_class(four):
     runs = [pg.simulate(**four | {"strategy": strategy}) for strategy in (strategies.Gossip(weight=0.25), "model_averaging")]
-    assert labels(pg.plot(runs)) == ["strategy=Gossip", "strategy=model_averaging"]
+    assert labels(pg.plot(runs)) == ['strategy=Gossip, python-arguments={"weight": 0.25}', "strategy=model_averaging"]
 
 
 def test_a_run_without_a_folder_of_its_own_is_named_by_strategy_and_workers(four, tmp_path):

@@ -139,7 +139,9 @@ std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std
   if (plan_.host_threads > 0) command.push_back(core::format("--host-threads={}", plan_.host_threads));
   if (plan_.pauses && !values.contains("checkpoint-every"))
     command.push_back("--checkpoint-every=100000000");  // blocks: only after each epoch
-  command.insert(command.end(), {"--quiet", "--resume", "--out=" + path(configuration, seed)});
+  // What a run without a saved state has recorded before it was interrupted is the search's own, and made again.
+  const bool has_state = fs::exists(path(configuration, seed) + "/state");
+  command.insert(command.end(), {"--quiet", has_state ? "--resume" : "--overwrite", "--out=" + path(configuration, seed)});
   return command;
 }
 

@@ -24,8 +24,10 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
     checkpoint, and if the data file has the context, the columns of x are the network's inputs, neighbouring frames included.
     """
     path = str(model.folder / "checkpoint.h5" if isinstance(model, Run) else model)
-    inputs, outputs, loss = (_core.read_checkpoint(path)[key] for key in ("inputs", "outputs", "loss"))
-    of_classes = loss != "squared_error"
+    checkpoint = _core.read_checkpoint(path)
+    inputs, outputs = checkpoint["inputs"], checkpoint["outputs"]
+    gives_probabilities = checkpoint["loss"] != "squared_error"
+    of_classes = gives_probabilities or checkpoint["classes"] > 0
     x = array_of("x", x)
     if len(x) == 0:
         raise Error("x has no samples")
@@ -47,7 +49,7 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
         data = Path(folder) / "x.h5"
         write(arrays, name="x", out=data, classes=outputs if of_classes else 0, layout=layout, scale="bytes" if x.dtype == np.uint8 else None)
         found = _core.predict(path, str(data), outputs, context)
-        return np.exp(found) if of_classes else found
+        return np.exp(found) if gives_probabilities else found
 
 
 def check_type(run: Run, x: np.ndarray) -> None:
