@@ -339,7 +339,6 @@ class CsvImport {
     if (!left_out_.empty()) info.taken.push_back(core::format("left out: columns {}", names_of(left_out_)));
     if (without_label_ > 0)
       info.taken.push_back(core::format("left out: {} without a label", several(without_label_, "record")));
-    for (const std::size_t column : features_) info.feature_names.push_back(name_of(column));
     warn_of_rounding(info, *feature_rounding_, *target_rounding_,
                      [&](std::size_t target) { return core::format("target {}", name_of(answers_[target])); });
   }

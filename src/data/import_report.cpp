@@ -67,8 +67,8 @@ Imported finish_import(DatasetWriter& writer, Imported imported) {
 }
 
 std::string feature(const Imported& imported, std::size_t index) {
-  return imported.feature_names.empty() ? core::format("feature {}", index + 1)
-                                        : core::format("feature {}", imported.feature_names[index]);
+  const std::vector<std::string>& names = imported.names_of_features;
+  return names.empty() ? core::format("feature {}", index + 1) : core::format("feature {}", names[index]);
 }
 
 void warn_of_rounding(Imported& imported, const RoundedColumns& features, const RoundedColumns& targets,

@@ -13,9 +13,8 @@ namespace paragrad::data {
 
 /// A data file that was imported, and what people should know about the import.
 struct Imported : DatasetInfo {
-  std::vector<std::string> feature_names;  ///< [dim], or empty
-  std::vector<std::string> taken;          ///< what was read as what: "label: column 'species'"
-  std::vector<std::string> warnings;       ///< what is probably not meant, such as files that were left out; a sentence each
+  std::vector<std::string> taken;     ///< what was read as what: "label: column 'species'"
+  std::vector<std::string> warnings;  ///< what is probably not meant, such as files that were left out; a sentence each
 };
 
 /// Finishes the file and reports what concerns every import: form and range of the features, the classes and their sizes;
