@@ -25,7 +25,7 @@ def folder_of(path: str) -> str:
 
 
 def lines_by_folder(root: Path) -> Counter[str]:
-    files = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True).stdout.splitlines()
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True).stdout.splitlines()
     lines: Counter[str] = Counter()
     for file in files:
         if file.endswith(COUNTED) and (root / file).is_file():
