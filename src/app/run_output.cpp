@@ -101,10 +101,6 @@ void check_same_options(const std::string& folder, const std::string& config, bo
       }
 }
 
-std::string state_folder(const TrainingArguments& arguments) {
-  return arguments.out.empty() ? "" : arguments.out + "/state";
-}
-
 /// A run that is started with --resume, in case it was interrupted, replaces nothing that was recorded: without a state its
 /// records would be lost. A run that saves its state may have been killed before the first one.
 void require_state(const TrainingArguments& arguments) {
@@ -146,6 +142,10 @@ core::Json rescalings_of(const TrainingArguments& arguments, int before, int now
 }
 
 }  // namespace
+
+std::string state_folder(const TrainingArguments& arguments) {
+  return arguments.out.empty() ? "" : arguments.out + "/state";
+}
 
 std::map<std::string, std::string> options_of(const std::string& run_folder) {
   if (!fs::exists(run_folder + "/config.toml")) return {};

@@ -34,6 +34,9 @@ void remove_state(const TrainingArguments& arguments);
 train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config,
                                const train::TrainingData& source);
 
+/// Of the run in --out; empty without that.
+std::string state_folder(const TrainingArguments& arguments);
+
 struct OpenedRun {
   std::optional<metrics::RunFolder> folder;  ///< with config.toml written; empty without --out
   std::optional<int> resume_phase;           ///< see train::Output

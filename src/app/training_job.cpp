@@ -33,6 +33,7 @@ bool TrainingJob::is_needed() {
 
 void TrainingJob::prepare(const Process& process) {
   const train::TrainingOptions& options = arguments_.options;
+  if (process.leads()) set_interruption_notice("interrupted before the training began; the same command starts it");
   workers_ = workers_of(options, process.size);
   source_ = open(options, workers_);
   const int here = process.workers == process.size ? workers_ : process.workers;
@@ -61,6 +62,9 @@ void TrainingJob::open_folder() {
   using Clock = metrics::EventFile::Clock;
   opened_ = open_run(arguments_, config_, identity_, workers_,
                      std::string_view(world_.clock()) == "wall" ? Clock::wall : Clock::simulated);
+  saved_ = {.epochs = 0, .state = {}, .pretrains = false, .resumes = resumes()};
+  if (opened_.resume_phase) find_saved_state();
+  tell_what_is_saved();
   if (!opened_.rescalings.empty()) manifest_["run"]["rescaled"] = opened_.rescalings;
   if (opened_.folder) opened_.folder->write("manifest.json", core::text_of(manifest_, 2) + "\n");
   progress_.emplace(samples_to_train(arguments_.options, *source_), arguments_.quiet);
@@ -72,23 +76,21 @@ void TrainingJob::adopt(int finding) {
   options_ = options_to_train(options_, opened_, progress_ ? &*progress_ : nullptr);
 }
 
-void TrainingJob::prepare_for_interruption(train::Output& output) {
-  const std::string state = output.state_folder;
-  const auto renew = [this] { set_interruption_notice(interruption_sentence(arguments_, saved_)); };
-  const auto find_state = [this, state] {
-    saved_.state = train::StateStore::saved_position(state);
-    saved_.pretrains = saved_.state && saved_.state->phase + 1 < static_cast<int>(train::phases(options_).size());
-  };
-  saved_ = {.epochs = 0, .state = {}, .pretrains = false, .resumes = resumes()};
-  if (opened_.resume_phase) find_state();
-  renew();
-  output.after_record = [this, renew](int epochs) {
+void TrainingJob::find_saved_state() {
+  saved_.state = train::StateStore::saved_position(state_folder(arguments_));
+  saved_.pretrains = saved_.state && saved_.state->phase + 1 < static_cast<int>(train::phases(options_).size());
+}
+
+void TrainingJob::tell_what_is_saved() const { set_interruption_notice(interruption_sentence(arguments_, saved_)); }
+
+void TrainingJob::keep_told(train::Output& output) {
+  output.after_record = [this](int epochs) {
     saved_.epochs = epochs;
-    renew();
+    tell_what_is_saved();
   };
-  output.after_saving = [renew, find_state, then = std::move(output.after_saving)] {
-    find_state();
-    renew();
+  output.after_saving = [this, then = std::move(output.after_saving)] {
+    find_saved_state();
+    tell_what_is_saved();
     if (then) then();
   };
 }
@@ -99,7 +101,7 @@ void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
   output.while_saving = added.saving;
   output.after_block = check_interruption;
   complete(output);
-  if (progress_ && worker.rank() == 0) prepare_for_interruption(output);
+  if (progress_ && worker.rank() == 0) keep_told(output);
   require_library(worker.comm(), options_.strategy_settings);
   instruments_->watch(worker, [&](comm::Worker& watched) {
     auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {

@@ -49,7 +49,11 @@ class TrainingJob : public Job {
   virtual void print_more(const train::TrainingOptions&, const train::TrainingData&) const {}
 
   void open_folder();
-  void prepare_for_interruption(train::Output& output);
+
+  // What SIGINT and SIGTERM print.
+  void find_saved_state();
+  void tell_what_is_saved() const;
+  void keep_told(train::Output& output);
 
   const TrainingArguments& arguments_;
   std::string config_;

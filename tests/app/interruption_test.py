@@ -17,15 +17,21 @@ class Interrupted(CliTest):
         return ["--data", self.data, "--model", "8-300-6:sigmoid", "--learning-rate", "0.1", "--epochs", "100000", "--blocks", "5", "--minibatch",
                 "4", "--quiet"]
 
+    @property
+    def printed(self) -> Path:
+        """What the last command printed on stdout."""
+        return self.folder / "printed"
+
     def interrupted(self, command: list, when, number: int = signal.SIGINT, ranks: int = 0) -> str:
         """What it prints on stderr when it gets the signal as soon as `when` is true."""
         launcher = [MPIEXEC, "-n", str(ranks)] if ranks else []
-        process = subprocess.Popen([*launcher, PROGRAM, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with self.printed.open("w") as printed:
+            process = subprocess.Popen([*launcher, PROGRAM, *map(str, command)], stdout=printed, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         deadline = time.monotonic() + 40
         while not when():
             if process.poll() is not None:
-                self.fail(f"it ended by itself: {process.communicate()}")
+                self.fail(f"it ended by itself: {process.communicate()}, {self.printed.read_text()}")
             self.assertLess(time.monotonic(), deadline, "nothing happened")
             time.sleep(0.005)
         process.send_signal(number)
@@ -34,6 +40,14 @@ class Interrupted(CliTest):
             self.assertEqual(process.returncode, -number, said)  # the shell sees the signal
             self.assertEqual(len(said.splitlines()), 1, said)
         return said
+
+    @staticmethod
+    def begins(out: Path):
+        """Whether a run that is started after this call has begun in the folder."""
+        def manifest() -> int:
+            return (out / "manifest.json").stat().st_mtime_ns if (out / "manifest.json").exists() else 0
+        before = manifest()
+        return lambda: manifest() not in (0, before)
 
     @staticmethod
     def records(out: Path) -> int:
@@ -58,8 +72,8 @@ class Interrupted(CliTest):
 
     def test_without_a_run_folder_nothing_is_saved(self):
         for name in ("train", "simulate"):
-            begin = time.monotonic()
-            said = self.interrupted(self.command(name, None), lambda: time.monotonic() > begin + 1)
+            command = [word for word in self.command(name, None) if word != "--quiet"]
+            said = self.interrupted(command, lambda: "epoch" in self.printed.read_text())
             with self.subTest(command=name):
                 self.assertEqual(said, "paragrad: interrupted: nothing is saved; with --out and --checkpoint-every, a run can be continued "
                                        "with --resume\n")
@@ -72,9 +86,8 @@ class Interrupted(CliTest):
                 with self.subTest(command=name, signal=number):
                     self.assertRegex(said, rf"^paragrad: interrupted: {out} has the records of \d+ epochs?, but no state to continue from, which "
                                            r"--checkpoint-every saves; the same command with --overwrite starts again\n$")
-                    begin = time.monotonic()
                     again = self.command(name, out, "--overwrite", "--max-blocks", "1")
-                    self.interrupted(again, lambda: time.monotonic() > begin + 0.5)  # it has started
+                    self.interrupted(again, self.begins(out))
 
     def test_a_state_is_named_and_the_same_command_continues_from_it(self):
         for name in ("train", "simulate"):
@@ -97,8 +110,15 @@ class Interrupted(CliTest):
             with self.subTest(more=more):
                 self.assertEqual(said, f"paragrad: interrupted: nothing is saved in {out} yet; the same command"
                                        f"{' with --resume' if resume else ''} starts again\n")
-                begin = time.monotonic()
-                self.interrupted([*command, *resume], lambda: time.monotonic() > begin + 0.5)
+                self.interrupted([*command, *resume], self.begins(out))
+
+    def test_while_it_is_prepared_the_same_command_starts_the_training(self):
+        for name in ("train", "simulate"):
+            out = self.folder / f"prepared-{name}"
+            said = self.interrupted(self.command(name, out, "--checkpoint-every", "100000"), out.exists)
+            with self.subTest(command=name):
+                self.assertIn(said, ("paragrad: interrupted before the training began; the same command starts it\n",
+                                     f"paragrad: interrupted: nothing is saved in {out} yet; the same command with --resume starts again\n"))
 
     def test_a_search_tells_how_many_runs_have_ended_and_continues(self):
         options, out = self.folder / "search.toml", self.folder / "search"
