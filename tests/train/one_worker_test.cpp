@@ -33,11 +33,13 @@ void write_equal_samples(const std::string& path, std::size_t count) {
   data::DatasetWriter writer(path, info);
   for (const auto& [subset, rows] :
        {std::pair{data::Subset::train, count}, {data::Subset::valid, 2ul}, {data::Subset::test, 2ul}}) {
-    writer.begin(subset, rows);
+    std::vector<float> features, answers;
     for (std::size_t row = 0; row < rows; ++row) {
-      const std::array<float, 1> y{static_cast<float>(target) + (row % 2 == 0 ? 1e-4f : -1e-4f)};  // targets have to vary
-      writer.append(std::span(sample).first(3), std::span(y));
+      features.insert(features.end(), sample.begin(), sample.begin() + 3);
+      answers.push_back(static_cast<float>(target) + (row % 2 == 0 ? 1e-4f : -1e-4f));  // targets have to vary
     }
+    writer.begin(subset, rows);
+    writer.append(std::span<const float>(features), std::span<const float>(answers));
   }
   writer.finish();
 }
