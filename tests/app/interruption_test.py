@@ -70,6 +70,11 @@ class Interrupted(CliTest):
         emulated = ["--workers", "2", "--platform", PLATFORM] if name == "simulate" else []
         return [name, *emulated, "--strategy", "model_averaging", *self.long, *(["--out", out] if out else []), *more]
 
+    def slow(self, name: str, out: Path, *more: str) -> list:
+        """Whose first epoch takes long."""
+        words = {"4": "1", "8-300-6:sigmoid": "8-3000-6:sigmoid"}
+        return [words.get(word, word) for word in self.command(name, out, *more)]
+
     def test_without_a_run_folder_nothing_is_saved(self):
         for name in ("train", "simulate"):
             command = [word for word in self.command(name, None) if word != "--quiet"]
@@ -104,8 +109,7 @@ class Interrupted(CliTest):
     def test_before_the_first_epoch_the_same_command_starts_again(self):
         for more, resume in ([], []), (["--checkpoint-every", "100000"], ["--resume"]):
             out = self.folder / f"early{len(more)}"
-            command = [word if word != "4" else "1" for word in self.command("train", out, *more)]
-            command = [word if word != "8-300-6:sigmoid" else "8-3000-6:sigmoid" for word in command]
+            command = self.slow("train", out, *more)
             said = self.interrupted(command, lambda: (out / "manifest.json").exists())
             with self.subTest(more=more):
                 self.assertEqual(said, f"paragrad: interrupted: nothing is saved in {out} yet; the same command"
@@ -115,7 +119,7 @@ class Interrupted(CliTest):
     def test_while_it_is_prepared_the_same_command_starts_the_training(self):
         for name in ("train", "simulate"):
             out = self.folder / f"prepared-{name}"
-            said = self.interrupted(self.command(name, out, "--checkpoint-every", "100000"), out.exists)
+            said = self.interrupted(self.slow(name, out, "--checkpoint-every", "100000"), out.exists)
             with self.subTest(command=name):
                 self.assertIn(said, ("paragrad: interrupted before the training began; the same command starts it\n",
                                      f"paragrad: interrupted: nothing is saved in {out} yet; the same command with --resume starts again\n"))
