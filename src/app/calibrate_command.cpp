@@ -143,8 +143,8 @@ void add_options(CLI::App& parser, CalibrateArguments& arguments) {
   parser.add_option("--largest-message", arguments.largest_message, "size of the longest message to measure");
   add_number(parser, "--passes", arguments.passes, {.least = 1, .most = 1000},
              "number of passes over all sizes; the fastest time of each size counts");
-  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing --out file");
-  parser.add_flag("--quiet", arguments.quiet, "print only the comparison of measured and simulated times");
+  add_flag(parser, "--overwrite", arguments.overwrite, "replace an existing --out file");
+  add_flag(parser, "--quiet", arguments.quiet, "print only the comparison of measured and simulated times");
 }
 
 int run(const CalibrateArguments& arguments, const CLI::App& parser) {

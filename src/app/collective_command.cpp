@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/catalogue_options.hpp"
 #include "app/collective_measurement.hpp"
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
 #include "app/number_options.hpp"
@@ -174,12 +174,11 @@ void add_options(CLI::App& parser, CollectiveArguments& arguments) {
                   "simulated cluster: a platform file, or a built-in platform such as k40m-fdr")
       ->group("Simulation");
   add_network_option(parser, arguments.network)->group("Simulation");
-  parser
-      .add_flag("--oversubscribe", arguments.oversubscribe,
-                "allow more workers than the platform has devices, and share the devices")
+  add_flag(parser, "--oversubscribe", arguments.oversubscribe,
+           "allow more workers than the platform has devices, and share the devices")
       ->group("Simulation");
   parser.add_option("--out", arguments.out, "run folder for configuration, manifest and metrics")->group("Run");
-  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing run in the --out folder")
+  add_flag(parser, "--overwrite", arguments.overwrite, "replace an existing run in the --out folder")
       ->configurable(false)
       ->group("Run");
 }

@@ -133,8 +133,8 @@ void add_partition(CLI::App& data) {
   add_number(*command, "--blocks", options->blocks, {.least = 0, .most = 100000000}, "M: number of blocks");
   command->add_option("--split-duration", options->split_duration,
                       "duration of a split, such as 22.5min, instead of --blocks; needs a data file with a frame shift");
-  command->add_flag("--utterances", options->utterances,
-                    "keep utterances whole within splits, instead of drawing single samples");
+  add_flag(*command, "--utterances", options->utterances,
+           "keep utterances whole within splits, instead of drawing single samples");
   add_number(*command, "--seed", options->seed, core::any_seed, "random seed of the order");
   set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
   command->callback([options] { store_partition(*options); });

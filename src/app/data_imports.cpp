@@ -37,8 +37,8 @@ void add_scale(CLI::App& command, data::SampleImportOptions& options) {
 void add_image_import_options(CLI::App& command, data::SampleImportOptions& options) {
   add_sample_import_options(command, options);
   add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
-  command.add_flag("--normalise", options.normalise,
-                   "features of mean 0 and variance 1 over all pixels of the training set, not from 0 to 1");
+  add_flag(command, "--normalise", options.normalise,
+           "features of mean 0 and variance 1 over all pixels of the training set, not from 0 to 1");
 }
 
 /// Options of an import of features that may be no images, and whose sets may all be drawn from one.
@@ -46,8 +46,8 @@ void add_table_import_options(CLI::App& command, data::SampleImportOptions& opti
   add_sample_import_options(command, options);
   add_number(command, "--test", options.test, core::any_count, "training samples to set aside for the test");
   add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation and test sets");
-  command.add_flag("--normalise", options.normalise,
-                   "each feature of mean 0 and variance 1 over the training set; of images, and of uint8, all together");
+  add_flag(command, "--normalise", options.normalise,
+           "each feature of mean 0 and variance 1 over the training set; of images, and of uint8, all together");
 }
 
 void check_set_aside(const CLI::App& command, const data::SampleImportOptions& options,
@@ -121,8 +121,8 @@ void add_import_images(CLI::App& data) {
                       "folder of the validation set, likewise (default: val, valid or validation, if there is one)");
   add_number(*command, "--channels", options->channels, {.least = 0, .most = 3},
              "1 for grey images, 3 for colour (0: as in the first training image)");
-  command->add_flag("--skip-damaged", options->skip_damaged,
-                    "leave out files that cannot be decoded, and print how many and why the first one cannot");
+  add_flag(*command, "--skip-damaged", options->skip_damaged,
+           "leave out files that cannot be decoded, and print how many and why the first one cannot");
   add_image_import_options(*command, *options);
   add_scale(*command, *options);
   set_examples(*command, "paragrad data import-images --from pictures --name pictures --valid 4 --out pictures.h5");
@@ -244,8 +244,8 @@ void add_import_kaldi(CLI::App& data) {
   command->add_option("--context", arguments->context,
                       "frames of context left and right of each frame that the network sees, such as 5+5");
   command->add_option("--frame-shift", arguments->frame_shift, "time from one frame to the next");
-  command->add_flag("--skip-missing", options.skip_missing,
-                    "skip utterances without alignment, or whose alignment has a different length");
+  add_flag(*command, "--skip-missing", options.skip_missing,
+           "skip utterances without alignment, or whose alignment has a different length");
   command->add_option("--out", options.out, "data file to write")->required();
   command->add_option("--name", options.name, "name of the data set")->required();
   command->add_option("--source", options.source, "origin of the files, recorded in the data file");

@@ -45,7 +45,7 @@ void add_options(CLI::App& parser, DecodeArguments& arguments) {
              "score added for each word; negative values give fewer words");
   parser.add_option("--silence", arguments.silence, "word for silence, such as pau, which is recognised but not counted");
   parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
-  parser.add_flag("--show-errors", arguments.show_errors, "print a line for each utterance with errors");
+  add_flag(parser, "--show-errors", arguments.show_errors, "print a line for each utterance with errors");
 }
 
 /// The words without silence.

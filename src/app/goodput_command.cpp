@@ -132,7 +132,7 @@ Command goodput_command() {
   add_number(*parser, "--failures", arguments->failures, {.least = 1000, .most = 10'000'000'000},
              "number of failures to simulate");
   parser->add_option("--out", arguments->out, "run folder for configuration, manifest and the table's records");
-  parser->add_flag("--overwrite", arguments->overwrite, "replace an existing run in the --out folder")->configurable(false);
+  add_flag(*parser, "--overwrite", arguments->overwrite, "replace an existing run in the --out folder")->configurable(false);
   set_examples(*parser,
                "paragrad goodput --platform experiments/goodput/elastic.toml --nodes 9375,150000 --groups 1,8\n"
                "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto");

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "app/catalogue_options.hpp"
+#include "app/described_options.hpp"
 #include "app/foreign_words.hpp"
 #include "app/option_values.hpp"
 #include "app/program_parser.hpp"

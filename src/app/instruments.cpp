@@ -5,7 +5,6 @@
 #include <fstream>
 #include <optional>
 
-#include "app/number_options.hpp"
 #include "comm/lists.hpp"
 #include "comm/wrappers/recording_worker.hpp"
 #include "core/errors.hpp"
@@ -35,14 +34,18 @@ void align(std::vector<Event>& events, const comm::ClockAlignment& clocks) {
 
 }  // namespace
 
-void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments) {
-  const Heading heading(parser, "Profiling");
-  parser.add_flag("--timeline", arguments.timeline,
-                  "write timeline.json, a trace of every worker's activity for ui.perfetto.dev, into the run folder");
-  add_number(parser, "--timeline-events", arguments.timeline_events, {.least = 2, .most = most_spans},
-             "maximum events kept for each worker, for its communication tasks and for its messages (first and last)");
-  add_number(parser, "--sync-stats", arguments.sync_stats, core::any_count,
-             "synchronisations between two lines on how the workers spent their time (0: no lines)");
+void InstrumentArguments::describe(core::OptionList& list, bool has_folder, const std::string& no_sync) {
+  list.group("Profiling");
+  list.flag("timeline", timeline,
+            "write timeline.json, a trace of every worker's activity for ui.perfetto.dev, into the run folder")
+      .unless(!has_folder, "writes into the run folder: choose one with `out`");
+  list.number("timeline-events", timeline_events, {.least = 2, .most = most_spans},
+              "maximum events kept for each worker, for its communication tasks and for its messages (first and last)")
+      .when(timeline, "needs `timeline`");
+  list.number("sync-stats", sync_stats, core::any_count,
+              "synchronisations between two lines on how the workers spent their time (0: no lines)")
+      .off("0")
+      .unless(!no_sync.empty(), no_sync);
 }
 
 struct Instruments::Logs {

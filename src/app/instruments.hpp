@@ -2,12 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "app/command.hpp"
 #include "app/sync_stats.hpp"
 #include "comm/clock_alignment.hpp"
 #include "comm/worker.hpp"
+#include "core/options.hpp"
 #include "metrics/run_folder.hpp"
 #include "metrics/timeline.hpp"
 #include "sim/simulation.hpp"
@@ -19,9 +20,10 @@ struct InstrumentArguments {
   bool timeline = false;
   std::size_t timeline_events = 20000;
   std::size_t sync_stats = 0;  ///< synchronisations between two lines; 0: no lines
-};
 
-void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments);
+  /// has_folder: the run has one. no_sync: why `sync-stats` is refused, if it is.
+  void describe(core::OptionList& list, bool has_folder, const std::string& no_sync);
+};
 
 /// The instruments of one process: of all workers, or of a rank's. If nothing is to be recorded, workers run unwrapped.
 class Instruments {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "app/catalogue_options.hpp"
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/number_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
@@ -11,6 +11,7 @@
 #include "core/units.hpp"
 #include "nn/model.hpp"
 #include "nn/node_costs.hpp"
+#include "nn/node_text.hpp"
 #include "optim/local_optimiser.hpp"
 #include "train/memory_need.hpp"
 
@@ -165,7 +166,8 @@ void describe(const Arguments& arguments) {
 Command model_command() {
   auto parser = make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
   auto arguments = std::make_shared<Arguments>();
-  add_model_option(*parser, "name", arguments->model, "model, as for train --model")->required();
+  check_activations(
+      *parser->add_option("name", arguments->model, "model, as for train --model")->required()->transform(nn::read_model));
   add_number(*parser, "--minibatch", arguments->minibatch, core::a_minibatch,
              "samples of the minibatch whose memory is printed");
   add_choice(*parser, optim::optimiser_catalogue(), arguments->optimiser, "local optimiser whose memory is counted")

@@ -25,6 +25,11 @@ CLI::Option* add(CLI::App& parser, const std::string& name, const std::string& t
 
 }  // namespace numbers
 
+CLI::Option* add_flag(CLI::App& parser, const std::string& name, bool& value, const std::string& description) {
+  const auto take = [name, &value](const std::string& text) { value = core::parse_flag(name, text); };
+  return numbers::add(parser, name, "BOOLEAN", value ? "true" : "false", take, description);
+}
+
 CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                        const std::string& description) {
   const auto take = [name, &values](const std::string& text) { values = core::list_of(name, text); };

@@ -60,6 +60,9 @@ CLI::Option* add_numbers(CLI::App& parser, const std::string& name, std::vector<
                       description);
 }
 
+/// Adds an option that is on or off: --x, --x true, --x false. Those of type bool must be added this way.
+CLI::Option* add_flag(CLI::App& parser, const std::string& name, bool& value, const std::string& description);
+
 /// Adds an option whose value is a list of words, separated by commas.
 CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                        const std::string& description);

@@ -51,24 +51,10 @@ std::string options_instead(const OptionUse::Catalogue& catalogue) {
   return "";
 }
 
-/// Values that switch a feature off.
-bool is_off(const std::string& option, const std::string& value) {
-  static const std::map<std::string, std::string> off{{"block-momentum-time-constant", "0"},
-                                                      {"compression", "none"},
-                                                      {"gradient-bits", "32"},
-                                                      {"learning-rate-per", "sample"},
-                                                      {"max-steps", "0"},
-                                                      {"momentum", "0"},
-                                                      {"momentum-time-constant", "0"},
-                                                      {"pretrain-momentum", "0"},
-                                                      {"record", "none"},
-                                                      {"servers", "0"},
-                                                      {"sparsity-cost", "0"},
-                                                      {"workers-per-node", "0"}};
-  const auto found = off.find(option);
-  if (found == off.end()) return false;
-  if (found->second != "0") return value == found->second;
-  return value.find_first_not_of("0.") == std::string::npos;
+/// Whether the value is the one that may be given without effect; of numbers, 0 and 0.0 are the same.
+bool is_off(const std::string& off, const std::string& value) {
+  if (off.empty() || value == off) return !off.empty();
+  return off == "0" && value.find_first_not_of("0.") == std::string::npos;
 }
 
 bool is_switch(const CLI::Option& option) { return value_kind(option) == "BOOLEAN" || option.get_expected_min() == 0; }
@@ -88,6 +74,17 @@ void OptionUse::require(bool used, const std::vector<std::string>& options, cons
   for (const std::string& option : options) {
     reasons_.emplace(option, core::format("--{} {}", option, why));
     if (!whole.empty() && given(whole)) switched_off_.insert(option);
+  }
+}
+
+OptionUse::OptionUse(const CLI::App& parser, const core::OptionList& list) : parser_(parser) {
+  std::vector<Catalogue> catalogues;
+  for (const auto& [info, _] : list.members())
+    if (info.catalogue) catalogues.push_back(choice_from(info.catalogue(), info.chosen));
+  choose(catalogues);
+  for (const auto& [info, _] : list.members()) {
+    off_[info.name] = info.off;
+    if (!info.unused.empty()) require(false, {info.name}, info.unused, info.refines);
   }
 }
 
@@ -125,7 +122,9 @@ void OptionUse::check() const {
     const std::string name = option->get_single_name();
     const auto why = option->count() > 0 ? unused(name) : std::nullopt;
     if (!why || switched_off_.contains(name)) continue;
-    const bool off = is_switch(*option) ? !option->as<bool>() : is_off(name, value_of(*option));
+    const auto described = off_.find(name);
+    const bool off =
+        is_switch(*option) ? !option->as<bool>() : described != off_.end() && is_off(described->second, value_of(*option));
     if (!off) throw core::ConfigError(*why);
   }
 }
@@ -167,94 +166,10 @@ void require_recurrent(OptionUse& use, const std::string& model) {
               core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
 }
 
-OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {
-  const train::TrainingOptions& options = arguments.options;
-  OptionUse use(parser);
-  const std::string compression =
-      arguments.gradient_bits == 32 ? use.value("compression") : core::format("bits:{}", arguments.gradient_bits);
-  use.choose({choice_from(strategies::strategy_catalogue(), options.strategy),
-              choice_from(comm::compression_catalogue(), compression),
-              choice_from(comm::collective_catalogue(comm::Operation::allreduce), use.value("collective")),
-              choice_from(optim::optimiser_catalogue(), options.optimiser.name),
-              choice_from(optim::schedule_catalogue(), options.schedule.name)});
-
-  // Of two options for the same thing, the one that was given is used.
-  const bool per_sample = use.given("lr-per-sample");
-  use.require(!per_sample, {"learning-rate"}, "cannot be combined with --lr-per-sample: give one of them");
-  use.require(use.given("learning-rate"), {"learning-rate"}, "was not given");
-  use.require(per_sample, {"lr-per-sample"}, "was not given");
-  use.require(!per_sample, {"learning-rate-per"}, "is implied by --lr-per-sample: leave it out");
-  use.require(options.momentum_time_constant == 0, {"momentum"},
-              "is replaced by --momentum-time-constant: give one of them");
-  use.require(!use.is_on("block-momentum-time-constant"), {"block-momentum"},
-              "is replaced by --block-momentum-time-constant: give one of them");
-  use.require(options.sync_period == 0, {"blocks"},
-              "conflicts with --sync-period, which sets the number of blocks: give one of them");
-  use.require(arguments.gradient_bits == 32, {"compression"}, "sets the same as --gradient-bits: give one of them");
-  use.require(arguments.gradient_bits != 32 || use.value("compression") == "none", {"gradient-bits"},
-              "sets the same as --compression: give one of them");
-
-  // Options that refine a feature which is not in use.
-  require_recurrent(use, options.model);
-  use.require(!options.data.empty(), {"context"}, "applies to the frames of a data file: give --data too, or leave it out");
-  use.require(use.is_on("bucket-bytes") && !use.is_on("buffered"), {"overlap"},
-              use.is_on("buffered")
-                  ? "has no effect with --buffered, which exchanges gradients during the next minibatch anyway"
-                  : "has no effect without buckets: give --bucket-bytes too");
-  use.require(compression == "bits:1", {"quantise-threshold"},
-              core::format("applies to gradients of 1 bit only, not to the compression '{}'", compression));
-  use.require(options.loss == "cross_entropy", {"label-smoothing"},
-              core::format("applies to --loss cross_entropy, not to {}", options.loss));
-  use.require(options.l2 > 0, {"l2-on"}, "has no effect without --l2: give both", "l2");
-  use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "has no effect without --clip-gradient: give both",
-              "clip-gradient");
-  use.require(options.minibatch_search.enabled,
-              {"minibatch-tuning-frequency", "minibatch-max", "minibatch-error-margin", "minibatch-search-samples"},
-              "needs --auto-minibatch true", "auto-minibatch");
-  use.require(options.pretraining.epochs > 0,
-              {"pretrain-learning-rate", "pretrain-momentum", "pretrain-l2", "pretrain-minibatch",
-               "pretrain-weight-deviation", "pretrain-activations", "visible-units", "cd-steps", "persistent-chains",
-               "sample-reconstructions", "sparsity-target", "sparsity-cost"},
-              "needs --pretrain-epochs", "pretrain-epochs");
-  use.require(optim::heeds_momentum(options.optimiser.name), {"pretrain-momentum"},
-              core::format("has no effect: the optimiser {} has no momentum", options.optimiser.name));
-  use.require(options.pretraining.machine.sparsity_cost > 0, {"sparsity-target"},
-              "has no effect without --sparsity-cost: give both", "sparsity-cost");
-  use.require(options.epochs > 0,
-              {"learning-rate",
-               "learning-rate-per",
-               "lr-per-sample",
-               "schedule",
-               "schedule-factor",
-               "schedule-every",
-               "schedule-rates",
-               "newbob-improvement",
-               "newbob-restore",
-               "momentum",
-               "momentum-time-constant",
-               "unit-gain-momentum",
-               "l2",
-               "l2-on",
-               "label-smoothing",
-               "clip-gradient",
-               "clip",
-               "max-norm",
-               "auto-minibatch",
-               "minibatch-tuning-frequency",
-               "minibatch-max",
-               "minibatch-error-margin",
-               "minibatch-search-samples",
-               "target-error",
-               "ema-decay",
-               "keep-best",
-               "parallel-start-epoch"},
-              "applies to the training of the network, but --epochs 0 only pretrains");
-  use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
-              "needs --device meta (a timing run)");
-  use.require(computes, {"keep-best", "init", "shuffle"}, "has no effect in a timing run");
-  use.require(arguments.instruments.timeline, {"timeline-events"}, "needs --timeline");
-  use.require(!arguments.out.empty(), {"overwrite"}, "needs --out: it replaces the run in that folder");
-  return use;
+OptionUse use_of_training(const CLI::App& parser, TrainingArguments arguments) {
+  core::OptionList list;
+  arguments.describe(list);
+  return {parser, list};
 }
 
 void settle(const OptionUse& use, TrainingArguments& arguments) {

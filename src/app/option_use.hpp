@@ -17,6 +17,9 @@ class OptionUse {
  public:
   explicit OptionUse(const CLI::App& parser) : parser_(parser) {}
 
+  /// By the conditions of a list, with the values that were given.
+  OptionUse(const CLI::App& parser, const core::OptionList& list);
+
   /// A choice among the entries of a catalogue.
   struct Entry {
     std::string name;
@@ -61,14 +64,14 @@ class OptionUse {
   const CLI::App& parser_;
   std::map<std::string, std::string> reasons_;  // by option
   std::set<std::string> switched_off_;
+  std::map<std::string, std::string> off_;  // value without effect, by option
 };
 
 /// A catalogue for OptionUse::choose, of which the entry `chosen` is used.
 OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen);
 
-/// The use of a training's options. computes: whether the device computes. Throws ConfigError for an unknown name of a model
-/// or of a catalogue's entry.
-OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes);
+/// The use of a training's options. Throws ConfigError for an unknown name of a model or of a catalogue's entry.
+OptionUse use_of_training(const CLI::App& parser, TrainingArguments arguments);
 
 /// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
 void settle(const OptionUse& use, TrainingArguments& arguments);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "app/option_values.hpp"
 #include "core/errors.hpp"
@@ -40,6 +41,14 @@ void require_value(const CLI::Option& option, const std::string& name) {
   if (!is_number(option)) throw core::ConfigError(core::format("{} needs a value, which cannot be empty", name));
 }
 
+/// Whether a flag's value follows it; without one it is true. Other words may be arguments of the command, if it has any.
+bool has_truth_value(const CLI::App& command, std::span<char*> rest) {
+  constexpr std::array values{"true", "false", "on", "off", "yes", "no", "1", "0"};
+  if (rest.empty()) return false;
+  const std::string_view word = rest.front();
+  return std::ranges::find(values, word) != values.end() || (unnamed_arguments(command).empty() && !word.starts_with('-'));
+}
+
 /// The value of an option that is the next word.
 std::string value_after(const CLI::App& command, const CLI::Option& option, const std::string& name, std::span<char*> rest) {
   if (rest.empty()) throw core::ConfigError(core::format("{} needs a value", name));
@@ -70,6 +79,8 @@ std::vector<std::string> words_with_values(const CLI::App& parser, std::span<cha
       words.insert(words.end(), {name, ""});
     } else if (is_flag || has_equals) {
       words.push_back(word);
+    } else if (value_kind(*option) == "BOOLEAN" && !has_truth_value(*command, arguments.subspan(i + 1))) {
+      words.insert(words.end(), {name, "true"});
     } else {
       words.insert(words.end(), {name, value_after(*command, *option, name, arguments.subspan(i + 1))});
       ++i;

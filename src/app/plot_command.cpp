@@ -8,6 +8,7 @@
 #include "app/child_process.hpp"
 #include "app/command.hpp"
 #include "app/finished_run.hpp"
+#include "app/number_options.hpp"
 #include "app/own_program.hpp"
 #include "app/run_labels.hpp"
 #include "core/build_info.hpp"
@@ -103,8 +104,8 @@ Command plot_command() {
   parser->add_option("--out", arguments->out, "files to write, separated by commas; their names end in .svg or .png")
       ->delimiter(',')
       ->allow_extra_args(false);
-  parser->add_flag("--log-x", arguments->log_x, "logarithmic horizontal axis");
-  parser->add_flag("--log-y", arguments->log_y, "logarithmic vertical axis");
+  add_flag(*parser, "--log-x", arguments->log_x, "logarithmic horizontal axis");
+  add_flag(*parser, "--log-y", arguments->log_y, "logarithmic vertical axis");
   set_examples(*parser,
                "paragrad plot runs/one runs/eight\n"
                "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png");

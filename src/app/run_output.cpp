@@ -153,6 +153,20 @@ std::map<std::string, std::string> options_of(const std::string& run_folder) {
   return options_in(config);
 }
 
+std::string spelt_as_before(const TrainingArguments& arguments, const std::string& config) {
+  if (!arguments.resume) return config;
+  const std::map<std::string, std::string> before = options_of(arguments.out), digits{{"false", "0"}, {"true", "1"}};
+  std::string result;
+  std::istringstream lines(config);
+  for (std::string line; std::getline(lines, line);) {
+    const auto equals = line.find('=');
+    const auto old = before.find(line.substr(0, equals)), digit = digits.find(line.substr(equals + 1));
+    const bool as_digit = old != before.end() && digit != digits.end() && old->second == digit->second;
+    result += as_digit ? core::format("{}={}\n", old->first, old->second) : line + "\n";
+  }
+  return result;
+}
+
 bool is_complete(const TrainingArguments& arguments, const std::string& config) {
   if (!arguments.resume) return false;
   if (!manifest_in(arguments.out).contains("finished")) return false;

@@ -17,6 +17,10 @@ std::map<std::string, std::string> options_of(const std::string& run_folder);
 /// run had other options.
 bool is_complete(const TrainingArguments& arguments, const std::string& config);
 
+/// A configuration in the spelling of the run that it resumes, if that wrote truth values as 0 and 1: their text identifies
+/// its state.
+std::string spelt_as_before(const TrainingArguments& arguments, const std::string& config);
+
 /// Throws ConfigError if --out has a run with other options.
 void require_same_run(const TrainingArguments& arguments, const std::string& config);
 

@@ -67,7 +67,7 @@ void add_options(CLI::App& parser, SearchArguments& arguments) {
   add_number(parser, "--part", arguments.part, {.least = 0, .most = 1000000},
              "execute only part K, counted from 1, of a search whose jobs were written; others may run at the same time (0: "
              "all runs)");
-  parser.add_flag("--only-rank", arguments.only_rank, "execute nothing: rank what the runs have reached so far");
+  add_flag(parser, "--only-rank", arguments.only_rank, "execute nothing: rank what the runs have reached so far");
 }
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {

@@ -1,6 +1,5 @@
 #include "app/server_arguments.hpp"
 
-#include "app/number_options.hpp"
 #include "comm/wrappers/group_worker.hpp"
 #include "comm/wrappers/shrinking_worker.hpp"
 #include "core/errors.hpp"
@@ -40,34 +39,6 @@ std::string record_path(const TrainingArguments& arguments) {
 }
 
 }  // namespace
-
-void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
-  const Heading heading(parser, "Parameter server");
-  parser.add_option(
-      "--record", arguments.record,
-      "file to record the order of the servers' work in, for --replay (none: no file; default: order.txt in the "
-      "run folder)");
-  parser.add_option("--replay", arguments.replay, "simulate only: replay the order of the servers' work from this file");
-}
-
-void check_server_arguments(const TrainingArguments& arguments) {
-  const train::TrainingOptions& options = arguments.options;
-  if (!has_servers(options)) return;
-  const auto refuse = [&](bool given, const char* option, const char* why) {
-    if (given)
-      throw core::ConfigError(core::format("{} cannot be used with '{}', {}: leave it out", option, options.strategy, why));
-  };
-  refuse(options.tensor_parallel > 1, "--tensor-parallel",
-         "whose workers proceed independently, as those of one replica cannot");
-  refuse(options.balance, "--balance", "whose workers take work as they become free");
-  refuse(options.minibatch_search.enabled, "--auto-minibatch", "whose servers cannot undo a trial");
-  refuse(options.epochs > 0 && options.parallel_start_epoch > options.epochs, "--parallel-start-epoch beyond the last epoch",
-         "whose servers would have nothing to do");
-  refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "whose workers do not synchronise at the same time");
-  refuse(!arguments.replay.empty() && options.pretraining.epochs > 0, "--replay with --pretrain-epochs",
-         "whose recorded order does not cover pretraining (pretrain with `epochs` 0, then give the checkpoint to `init`)");
-  refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "whose recorded order covers a whole run");
-}
 
 train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers) {
   train::TrainingOptions options = arguments.options;

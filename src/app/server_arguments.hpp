@@ -7,12 +7,6 @@
 
 namespace paragrad::app {
 
-/// Options with which strategies with a parameter server record and repeat the order of their work.
-void add_server_options(CLI::App& parser, TrainingArguments& arguments);
-
-/// Throws ConfigError for options that the strategy cannot honour.
-void check_server_arguments(const TrainingArguments& arguments);
-
 /// The run's options, completed with what servers need: the file to record their order in, or the order to replay. Throws
 /// ConfigError if that order belongs to another run.
 train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers);

@@ -87,9 +87,8 @@ void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
              "devices to use on each node; other workers go to further nodes (0: all)")
       ->group(group);
   add_network_option(parser, arguments.network)->group(group);
-  parser
-      .add_flag("--oversubscribe", arguments.oversubscribe,
-                "allow more workers than the platform has devices, and share the devices")
+  add_flag(parser, "--oversubscribe", arguments.oversubscribe,
+           "allow more workers than the platform has devices, and share the devices")
       ->group(group);
   parser
       .add_option(

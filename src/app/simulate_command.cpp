@@ -163,7 +163,10 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(arguments, computes);
-  OptionUse use = use_of_training(parser, training, computes);
+  training.options.computes = computes;
+  OptionUse use = use_of_training(parser, training);
+  use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
+              "needs --device meta (a timing run)");
   use.require(arguments.world.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
@@ -171,7 +174,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   const DeviceRate rate = device_rate(arguments.device_rate, world.platform(), training.options, workers);
   world.set_ranks(workers + servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);
-  const std::string config = use.config();
+  const std::string config = spelt_as_before(training, use.config());
   if (!world.platform().failures) {
     SimulatedTraining job(arguments, config, world, rate, computes);
     return world.run(job);

@@ -54,7 +54,7 @@ int run(RealArguments& real, const CLI::App& parser) {
   resolve(arguments);
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
-  OptionUse use = use_of_training(parser, arguments, true);
+  OptionUse use = use_of_training(parser, arguments);
   use.require(real.workers > 0, {"workers"}, "is not given", "workers");  // 0 is left out of config.toml
   settle(use, arguments);
   const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
@@ -62,7 +62,7 @@ int run(RealArguments& real, const CLI::App& parser) {
       make_real_world(parser, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
                       {deaths_of(arguments.options),
                        {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
-  RealTraining job(arguments, config_of(use, real.workers, servers), *world, real.read_ahead);
+  RealTraining job(arguments, spelt_as_before(arguments, config_of(use, real.workers, servers)), *world, real.read_ahead);
   return world->run(job);
 }
 
@@ -77,10 +77,8 @@ Command train_command() {
       *parser, "--workers", arguments->workers, {.least = 0, .most = 1000000},
       "number of workers, which share the cores of this process or, under mpiexec, of all ranks (0: one; under mpiexec, "
       "one per rank)");
-  parser
-      ->add_option("--read-ahead", arguments->read_ahead,
-                   "read the next split while a worker processes the current one (false: only when it is needed)")
-      ->default_str("true")
+  add_flag(*parser, "--read-ahead", arguments->read_ahead,
+           "read the next split while a worker processes the current one (false: only when it is needed)")
       ->configurable(false);  // config.toml is for simulate, too
   show_first(*parser, common_training_options);
   set_examples(*parser,

@@ -11,8 +11,7 @@ namespace paragrad::app {
 /// Options that `train` and `simulate` share.
 struct TrainingArguments {
   train::TrainingOptions options;
-  double lr_per_sample = 0;  // 0: options.schedule.initial_rate holds the learning rate
-  int gradient_bits = 32;    // any other number sets the strategy's compression
+  int gradient_bits = 32;  // any other number sets the strategy's compression
   std::string device = "cpu";
   int workers_per_node = 0;  // 0: as detected by the transport
   std::string out;
@@ -25,6 +24,11 @@ struct TrainingArguments {
   std::string record;  // "": in the run folder; "none": no file
   std::string replay;
   InstrumentArguments instruments;
+
+  void describe(core::OptionList& list);
+
+ private:
+  void describe_run(core::OptionList& list);
 };
 
 /// What a first run needs.
@@ -33,7 +37,7 @@ inline const std::vector<std::string> common_training_options{
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 
-/// Resolves and checks what the parser cannot: numbers given as "auto", names from catalogues. Throws ConfigError.
+/// Checks the options together, and settles those that can be given in several forms. Throws ConfigError.
 void resolve(TrainingArguments& arguments);
 
 /// Throws ConfigError if the network is to be trained and no learning rate was given, in either unit.

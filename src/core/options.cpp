@@ -1,7 +1,9 @@
 #include "core/options.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <stdexcept>
 
 #include "core/join.hpp"
 #include "core/names.hpp"
@@ -9,13 +11,7 @@
 namespace paragrad::core {
 namespace {
 
-bool parse_flag(const std::string& option, const std::string& text) {
-  for (const char* yes : {"true", "on", "yes", "1"})
-    if (text == yes) return true;
-  for (const char* no : {"false", "off", "no", "0"})
-    if (text == no) return false;
-  throw OptionError(option, format("'{}' is neither true nor false", text));
-}
+constexpr std::size_t most_users = 4;  // named in the help of an option
 
 /// Adds the options that the entry has with these settings, its choices from other catalogues included.
 void add_names(const EntryInfo& entry, const Settings& settings, std::set<std::string>& names) {
@@ -31,43 +27,131 @@ void add_names(const EntryInfo& entry, const Settings& settings, std::set<std::s
 
 }  // namespace
 
+bool parse_flag(const std::string& option, const std::string& text) {
+  for (const char* yes : {"true", "on", "yes", "1"})
+    if (text == yes) return true;
+  for (const char* no : {"false", "off", "no", "0"})
+    if (text == no) return false;
+  throw OptionError(option, format("'{}' is neither true nor false", text));
+}
+
 std::vector<std::string> CatalogueInfo::names() const {
   std::vector<std::string> result;
   for (const EntryInfo& entry : entries) result.push_back(entry.name);
   return result;
 }
 
-void OptionList::numbers(const std::string& name, std::vector<double>& values, Limits<double> limits,
-                         const std::string& help) {
+DescribedOption OptionList::numbers(const std::string& name, std::vector<double>& values, Limits<double> limits,
+                                    const std::string& help) {
   const auto parse = [name, limits](const std::string& text) {
     std::vector<double> result;
     for (const std::string& piece : list_of(name, text)) result.push_back(parse_number<double>(name, piece, limits));
     return result;
   };
-  add({.name = name,
-       .kind = "FLOAT,...",
-       .range = core::describe(limits),
-       .by_default = format("{}", join(values, ",")),
-       .help = help,
-       .check = parse},
-      [&values, parse](const std::string& text) { values = parse(text); });
+  return add({.name = name,
+              .kind = "FLOAT,...",
+              .range = core::describe(limits),
+              .by_default = format("{}", join(values, ",")),
+              .help = help,
+              .check = parse},
+             [&values, parse](const std::string& text) { values = parse(text); });
 }
 
-void OptionList::flag(const std::string& name, bool& value, const std::string& help) {
+DescribedOption OptionList::flag(const std::string& name, bool& value, const std::string& help) {
   const auto parse = [name](const std::string& text) { return parse_flag(name, text); };
-  add({.name = name, .kind = "BOOLEAN", .by_default = value ? "true" : "false", .help = help, .check = parse},
-      [&value, parse](const std::string& text) { value = parse(text); });
+  return add({.name = name,
+              .kind = "BOOLEAN",
+              .by_default = value ? "true" : "false",
+              .help = help,
+              .check = parse,
+              .off = "false"},
+             [&value, parse](const std::string& text) { value = parse(text); });
 }
 
-void OptionList::text(const std::string& name, std::string& value, const std::string& help) {
-  add({.name = name, .kind = "TEXT", .by_default = value, .help = help},
+DescribedOption OptionList::text(const std::string& name, std::string& value, const std::string& help) {
+  return add({.name = name, .kind = "TEXT", .by_default = value, .help = help},
+             [&value](const std::string& text) { value = text; });
+}
+
+DescribedOption OptionList::choice(const std::string& name, std::string& value, const std::vector<std::string>& values,
+                                   const std::string& help) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& one : values) pairs.emplace_back(one, one);
+  return choice<std::string>(name, value, pairs, help);
+}
+
+DescribedOption OptionList::entry(const std::string& name, std::string& value, std::function<CatalogueInfo()> catalogue,
+                                  const std::string& help) {
+  return add(
+      {.name = name, .kind = "TEXT", .by_default = value, .help = help, .catalogue = std::move(catalogue), .chosen = value},
       [&value](const std::string& text) { value = text; });
 }
 
-void OptionList::entry(const std::string& name, std::string& value, std::function<CatalogueInfo()> catalogue,
-                       const std::string& help) {
-  add({.name = name, .kind = "TEXT", .by_default = value, .help = help, .catalogue = std::move(catalogue)},
-      [&value](const std::string& text) { value = text; });
+void OptionList::entries(const CatalogueInfo& catalogue, const std::string& chosen, Settings& settings) {
+  const std::string before = group_;
+  collect(catalogue, settings);
+  for (const EntryInfo& entry : catalogue.entries)
+    if (entry.name == without_parameter(chosen)) judge(entry, settings);
+  group_ = before;
+}
+
+/// An option of two catalogues belongs to the outer one.
+void OptionList::collect(const CatalogueInfo& catalogue, Settings& settings) {
+  std::vector<CatalogueInfo> inner;
+  std::map<std::string, std::vector<std::string>> users;
+  std::vector<OptionInfo> found;
+  for (const EntryInfo& entry : catalogue.entries)
+    for (const OptionInfo& option : entry.options) {
+      if (option.kind.empty() || find(option.name) != nullptr) continue;
+      if (!users.contains(option.name)) found.push_back(option);
+      users[option.name].push_back(entry.name);
+    }
+  for (OptionInfo& option : found) {
+    const std::string name = option.name;
+    option.unused = option.refines = option.refused = "";  // these are by its defaults
+    if (users[name].size() <= most_users) option.help = format("{}: {}", join(users[name], ", "), option.help);
+    if (option.catalogue) {
+      inner.push_back(option.catalogue());
+      const auto given = settings.find(name);
+      option.chosen = given == settings.end() ? option.by_default : given->second.text();
+    }
+    const auto set = [name, check = option.check, &settings](const std::string& text) {
+      if (check) check(text);
+      settings[name] = text;
+    };
+    group_ = option.group;
+    add(std::move(option), set);
+  }
+  for (const CatalogueInfo& one : inner) collect(one, settings);
+}
+
+void OptionList::judge(const EntryInfo& entry, const Settings& settings) {
+  for (const OptionInfo& judged : entry.options.with(settings)) {
+    OptionInfo* const option = find(judged.name);
+    if (option == nullptr) continue;
+    if (!judged.unused.empty()) DescribedOption(*option).when(false, judged.unused, judged.refines);
+    DescribedOption(*option).unless(!judged.refused.empty(), judged.refused);
+    if (!option->catalogue || judged.kind.empty()) continue;
+    for (const EntryInfo& below : option->catalogue().entries)
+      if (below.name == without_parameter(option->chosen)) judge(below, settings);
+  }
+}
+
+OptionInfo* OptionList::find(const std::string& name) {
+  const auto found = std::ranges::find(members_, name, [](const Member& one) { return one.info.name; });
+  return found == members_.end() ? nullptr : &found->info;
+}
+
+DescribedOption OptionList::described(const std::string& name) {
+  OptionInfo* const option = find(name);
+  if (option == nullptr) throw std::logic_error(format("no option `{}` has been described", name));
+  return DescribedOption(*option);
+}
+
+std::string OptionList::given(const std::string& name) const {
+  if (settings_ == nullptr) return "";
+  const auto found = settings_->find(name);
+  return found == settings_->end() ? "" : found->second.text();
 }
 
 std::size_t OptionList::index_of(const std::string& option, const std::string& text, const std::vector<std::string>& names) {
@@ -76,18 +160,28 @@ std::size_t OptionList::index_of(const std::string& option, const std::string& t
   return static_cast<std::size_t>(found - names.begin());
 }
 
-void OptionList::add(OptionInfo info, std::function<void(const std::string&)> set) {
-  const bool described_elsewhere = info.kind.empty();  // two parts of a strategy may use the same option
-  if (described_elsewhere && std::ranges::any_of(members_, [&](const Member& one) { return one.info.name == info.name; }))
-    return;
-  info.group = group_;
-  members_.push_back({std::move(info), std::move(set)});
+DescribedOption OptionList::add(OptionInfo info, std::function<void(const std::string&)> set) {
+  OptionInfo* const known = info.kind.empty() ? find(info.name) : nullptr;  // two parts may use what is described elsewhere
+  if (known == nullptr) {
+    if (info.group.empty()) info.group = group_;
+    members_.push_back({std::move(info), std::move(set)});
+  }
+  DescribedOption option(known == nullptr ? members_.back().info : *known);
+  for (const Required& required : conditions_) option.when(required.used, required.why, required.refines);
+  return option;
 }
 
 void OptionList::read(const Settings& settings) const {
   for (const Member& member : members_) {
     const auto given = settings.find(member.info.name);
     if (given != settings.end()) member.set(given->second.text());
+  }
+}
+
+void OptionList::require_valid() const {
+  for (const auto& [info, _] : members_) {  // described with their present values
+    if (info.check && !info.by_default.empty()) info.check(info.by_default);
+    if (!info.refused.empty() && info.by_default != info.off) throw ConfigError(format("`{}` {}", info.name, info.refused));
   }
 }
 
@@ -121,7 +215,7 @@ std::vector<std::string> list_of(const std::string& option, const std::string& t
 
 std::string_view without_parameter(std::string_view name) { return name.substr(0, name.find(':')); }
 
-void check_keys(std::string_view whose, const std::vector<OptionInfo>& options, const Settings& settings) {
+void check_keys(std::string_view whose, const EntryOptions& options, const Settings& settings) {
   std::vector<std::string> names;
   for (const OptionInfo& option : options) names.push_back(option.name);
   for (const auto& [name, _] : settings)

@@ -10,109 +10,132 @@
 #include <vector>
 
 #include "core/limits.hpp"
+#include "core/option_info.hpp"
 
 namespace paragrad::core {
 
-struct CatalogueInfo;
-
-/// What users are told about an option of a catalogue's entry.
-struct OptionInfo {
-  std::string name;     ///< "block-momentum": the key of configuration files, with dashes before it the flag
-  std::string group{};  ///< heading in the help
-  std::string kind{};   ///< BOOLEAN, INT, UINT, FLOAT or TEXT; "" if it is described elsewhere (OptionList::uses)
-  std::string range{};  ///< of a number, "0 to below 1"
-  std::vector<std::string> values{};  ///< of a choice
-  std::string by_default{};
-  std::string help{};
-  std::function<void(const std::string&)> check{};  ///< throws OptionError for a text that is no value
-  std::function<CatalogueInfo()> catalogue{};       ///< if the value names one of its entries
-};
-
-/// An entry of a catalogue: a strategy, a compression, an optimiser.
-struct EntryInfo {
-  std::string name;
-  std::string parameter{};  ///< syntax of what follows the name, ":K"; "" for none
-  std::string example{};    ///< of a parameter that must be given, ":1"
-  std::string summary{};    ///< one phrase without a full stop
-  std::string source{};     ///< publication or program
-  std::string formula{};    ///< lines
-  std::vector<OptionInfo> options{};
-  std::vector<std::string> serves{};  ///< where the entries of a catalogue serve different purposes: names of this one's
-
-  /// "summary (source)"
-  std::string description() const { return source.empty() ? summary : format("{} ({})", summary, source); }
-};
-
-struct CatalogueInfo {
-  std::string kind;    ///< "strategy": also the name of the option that chooses from it
-  std::string plural;  ///< "strategies"
-  std::vector<EntryInfo> entries;
-
-  std::vector<std::string> names() const;
-};
-
-/// A value as given: the text of a number, a truth value or a name.
-class Setting {
+/// Continues the description of an option: list.choice("l2-on", …).when(l2 > 0, "has no effect without `l2`: give both").
+/// What depends on values is evaluated with those that the owner has when it describes itself.
+class DescribedOption {
  public:
-  Setting() = default;
-  template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Setting>) Setting(const T& value) : text_(format("{}", value)) {}
+  explicit DescribedOption(OptionInfo& info) : info_(&info) {}
 
-  const std::string& text() const { return text_; }
+  /// It has an effect only then; otherwise giving it is an error. why, refines: see OptionInfo::unused, refines.
+  DescribedOption when(bool used, const std::string& why, const std::string& refines = "") const {
+    if (!used && info_->unused.empty()) {
+      info_->unused = why;
+      info_->refines = refines;
+    }
+    return *this;
+  }
+
+  /// It cannot be combined with another option. why: what follows its name in the message.
+  DescribedOption unless(bool conflict, const std::string& why) const {
+    if (conflict && info_->refused.empty()) info_->refused = why;
+    return *this;
+  }
+
+  /// This value, like false and that of no option, may be given even without effect.
+  DescribedOption off(const std::string& value) const {
+    info_->off = value;
+    return *this;
+  }
+
+  /// On the command line, not in files.
+  DescribedOption typed_only() const {
+    info_->typed_only = true;
+    return *this;
+  }
+
+  /// There is no value unless one is given.
+  DescribedOption without_default() const {
+    info_->by_default.clear();
+    return *this;
+  }
+
+  /// Some texts stand for others, such as the name of a file for its content.
+  DescribedOption expand(std::function<std::string(const std::string&)> function) const {
+    info_->expand = std::move(function);
+    return *this;
+  }
 
  private:
-  std::string text_;
+  OptionInfo* info_;
 };
-
-/// Values by option: {{"block-momentum", 0.9}, {"collective", "tree"}}. Options without a value have their defaults.
-using Settings = std::map<std::string, Setting, std::less<>>;
 
 /// A struct of options describes its members once, in `void describe(core::OptionList& list)`. From this description come
 /// the command line, configuration files, help, completions and manual, and the reading of values.
 class OptionList {
  public:
+  /// An option as described, and what sets its member.
+  struct Member {
+    OptionInfo info;
+    std::function<void(const std::string&)> set;
+  };
+
+  /// settings: of the entry that describes itself, for conditions on options of other parts of it.
+  explicit OptionList(const Settings* settings = nullptr) : settings_(settings) {}
+
   /// Heading of the options described next.
   void group(std::string name) { group_ = std::move(name); }
 
+  /// In its lifetime, described options have an effect only if `used`: see DescribedOption::when.
+  class Condition {
+   public:
+    Condition(OptionList& list, bool used, std::string why, std::string refines) : list_(list) {
+      list_.conditions_.push_back({used, std::move(why), std::move(refines)});
+    }
+    ~Condition() { list_.conditions_.pop_back(); }
+    Condition(const Condition&) = delete;
+
+   private:
+    OptionList& list_;
+  };
+  [[nodiscard]] Condition only_when(bool used, std::string why, std::string refines = "") {
+    return {*this, used, std::move(why), std::move(refines)};
+  }
+
   template <class T>
-  void number(const std::string& name, T& value, std::type_identity_t<Limits<T>> limits, const std::string& help) {
+  DescribedOption number(const std::string& name, T& value, std::type_identity_t<Limits<T>> limits,
+                         const std::string& help) {
     const auto parse = [name, limits](const std::string& text) { return parse_number<T>(name, text, limits); };
-    add({.name = name,
-         .kind = kind_of<T>(),
-         .range = core::describe(limits),
-         .by_default = format("{}", value),
-         .help = help,
-         .check = parse},
-        [&value, parse](const std::string& text) { value = parse(text); });
+    return add({.name = name,
+                .kind = kind_of<T>(),
+                .range = core::describe(limits),
+                .by_default = format("{}", value),
+                .help = help,
+                .check = parse},
+               [&value, parse](const std::string& text) { value = parse(text); });
   }
 
   /// A number that may be left to the program: "auto".
   template <class T>
-  void number(const std::string& name, std::optional<T>& value, std::type_identity_t<Limits<T>> limits,
-              const std::string& help) {
+  DescribedOption number(const std::string& name, std::optional<T>& value, std::type_identity_t<Limits<T>> limits,
+                         const std::string& help) {
     const auto parse = [name, limits](const std::string& text) {
       return text == "auto" ? std::nullopt : std::optional(parse_number<T>(name, text, limits));
     };
-    add({.name = name,
-         .kind = kind_of<T>(),
-         .range = core::describe(limits),
-         .by_default = value ? format("{}", *value) : "auto",
-         .help = help,
-         .check = parse},
-        [&value, parse](const std::string& text) { value = parse(text); });
+    return add({.name = name,
+                .kind = kind_of<T>(),
+                .range = core::describe(limits),
+                .by_default = value ? format("{}", *value) : "auto",
+                .help = help,
+                .check = parse},
+               [&value, parse](const std::string& text) { value = parse(text); });
   }
 
   /// Numbers separated by commas.
-  void numbers(const std::string& name, std::vector<double>& values, Limits<double> limits, const std::string& help);
+  DescribedOption numbers(const std::string& name, std::vector<double>& values, Limits<double> limits,
+                          const std::string& help);
 
-  void flag(const std::string& name, bool& value, const std::string& help);
+  DescribedOption flag(const std::string& name, bool& value, const std::string& help);
 
-  void text(const std::string& name, std::string& value, const std::string& help);
+  DescribedOption text(const std::string& name, std::string& value, const std::string& help);
 
   /// One of a few names.
   template <class T>
-  void choice(const std::string& name, T& value, const std::vector<std::pair<std::string, T>>& values,
-              const std::string& help) {
+  DescribedOption choice(const std::string& name, T& value, const std::vector<std::pair<std::string, T>>& values,
+                         const std::string& help) {
     const auto parse = [name, values](const std::string& text) {
       return values[index_of(name, text, names_of(values))].second;
     };
@@ -121,27 +144,44 @@ class OptionList {
       info.values.push_back(text);
       if (one == value) info.by_default = text;
     }
-    add(std::move(info), [&value, parse](const std::string& text) { value = parse(text); });
+    return add(std::move(info), [&value, parse](const std::string& text) { value = parse(text); });
   }
+  DescribedOption choice(const std::string& name, std::string& value, const std::vector<std::string>& values,
+                         const std::string& help);
 
   /// An entry of a catalogue, by its name and perhaps parameter. The entry's own options become options of this list's
   /// owner.
-  void entry(const std::string& name, std::string& value, std::function<CatalogueInfo()> catalogue, const std::string& help);
+  DescribedOption entry(const std::string& name, std::string& value, std::function<CatalogueInfo()> catalogue,
+                        const std::string& help);
+
+  /// The options of a catalogue's entries, and of those that they choose from other catalogues: each once, under the
+  /// headings of the entries. Given values become settings. chosen: entry whose conditions hold.
+  void entries(const CatalogueInfo& catalogue, const std::string& chosen, Settings& settings);
 
   /// An option that is described elsewhere has an effect on this list's owner.
   void uses(const std::string& name) {
     add({.name = name}, [](const std::string&) {});
   }
 
+  /// The option described before, for a condition that only another part knows.
+  DescribedOption described(const std::string& name);
+
+  /// Of the entry that describes itself: the given value of an option, which may be described elsewhere; "" if none is.
+  std::string given(const std::string& name) const;
+
   /// Sets the described values from `settings`, ignoring all others. Throws OptionError.
   void read(const Settings& settings) const;
 
+  /// Throws ConfigError for a member whose value is outside its range, or cannot be combined with another's.
+  void require_valid() const;
+
   std::vector<OptionInfo> infos() const;
+  const std::vector<Member>& members() const { return members_; }
 
  private:
-  struct Member {
-    OptionInfo info;
-    std::function<void(const std::string&)> set;
+  struct Required {
+    bool used;
+    std::string why, refines;
   };
 
   template <class T>
@@ -151,22 +191,41 @@ class OptionList {
     return names;
   }
   static std::size_t index_of(const std::string& option, const std::string& text, const std::vector<std::string>& names);
-  void add(OptionInfo info, std::function<void(const std::string&)> set);
+  void collect(const CatalogueInfo& catalogue, Settings& settings);
+  void judge(const EntryInfo& entry, const Settings& settings);
+  OptionInfo* find(const std::string& name);
+  DescribedOption add(OptionInfo info, std::function<void(const std::string&)> set);
 
+  const Settings* settings_;
   std::string group_;
+  std::vector<Required> conditions_;
   std::vector<Member> members_;
 };
+
+/// Throws ConfigError: see OptionList::require_valid.
+template <class Options>
+void require_valid(Options options) {
+  OptionList list;
+  options.describe(list);
+  list.require_valid();
+}
 
 struct NoOptions {
   void describe(OptionList&) {}
 };
 
-/// What `Options` describes, with its defaults.
+/// What `Options` describes.
 template <class Options>
-std::vector<OptionInfo> options_of(Options options = {}) {
-  OptionList list;
-  options.describe(list);
-  return list.infos();
+EntryOptions options_of(Options defaults = {}) {
+  return EntryOptions([defaults](const Settings& settings) {
+    Options options = defaults;
+    OptionList reader;
+    options.describe(reader);
+    reader.read(settings);
+    OptionList list(&settings);
+    options.describe(list);
+    return list.infos();
+  });
 }
 
 /// The options with the values of `settings`. Throws OptionError.
@@ -177,6 +236,9 @@ Options read_options(const Settings& settings, Options options = {}) {
   list.read(settings);
   return options;
 }
+
+/// "true", "on", "yes", "1" and their opposites. Throws OptionError.
+bool parse_flag(const std::string& option, const std::string& text);
 
 /// The name in "name:parameter".
 std::string_view without_parameter(std::string_view name);
@@ -212,7 +274,7 @@ std::vector<std::string> list_of(const std::string& option, const std::string& t
 
 /// Throws ConfigError for a setting that is none of the options of what `whose` names: "resnet has no 'dept'; it takes
 /// depth, side".
-void check_keys(std::string_view whose, const std::vector<OptionInfo>& options, const Settings& settings);
+void check_keys(std::string_view whose, const EntryOptions& options, const Settings& settings);
 
 /// Throws ConfigError for a setting that is no option of the entry or of the entries it chooses from other catalogues. kind:
 /// of the entry, "strategy".

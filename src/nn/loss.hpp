@@ -5,6 +5,7 @@
 
 #include "backend/kernel_queue.hpp"
 #include "backend/loss_sum.hpp"
+#include "core/option_info.hpp"
 #include "data/batch.hpp"
 
 namespace paragrad::nn {
@@ -13,6 +14,8 @@ enum class Loss { cross_entropy, squared_error, ctc };
 
 /// "cross_entropy", "squared_error" or "ctc". Throws ConfigError.
 Loss parse_loss(std::string_view name);
+
+core::CatalogueInfo loss_catalogue();
 
 /// What is minimised: a loss, for cross_entropy with label smoothing in [0, 1).
 struct Criterion {

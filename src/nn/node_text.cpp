@@ -164,6 +164,11 @@ Network parse_network(std::string_view text) {
 
 bool is_node_text(std::string_view model) { return model.find(';') != model.npos; }
 
+std::string read_model(const std::string& option) {
+  constexpr std::string_view file = "file:";
+  return option.starts_with(file) ? read_node_text(option.substr(file.size())) : option;
+}
+
 std::string read_node_text(const std::string& path) {
   std::istringstream lines(core::read_text(path));
   std::string text;

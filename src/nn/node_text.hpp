@@ -25,6 +25,9 @@ bool is_node_text(std::string_view model);
 /// The file's text in one line, without comments: what a checkpoint stores. Throws ConfigError.
 std::string read_node_text(const std::string& path);
 
+/// The model that an option names: of file:PATH, the text in that file.
+std::string read_model(const std::string& option);
+
 /// Throws ConfigError, a sentence that names the node.
 Graph make_node_graph(std::string_view text);
 

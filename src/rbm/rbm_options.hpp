@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "core/options.hpp"
+
 namespace paragrad::rbm {
 
 /// binomial: states 0 and 1, P(v = 1|h) = sigm(c + W h); data in [0, 1] serve as probabilities. gaussian: real numbers with
@@ -18,6 +20,9 @@ struct RbmOptions {
   bool sample_visible = true;  ///< v1 is sampled; false: its mean is used
   double sparsity_target = 0;  ///< fraction of the samples for which a hidden unit should be on
   double sparsity_cost = 0;    ///< cost·(mean probability - target) is added to the gradient of each hidden bias; 0: none
+
+  /// All but `visible`.
+  void describe(core::OptionList& list);
 };
 
 /// Throws ConfigError naming the invalid option.

@@ -14,9 +14,11 @@ void GradientOptions::describe(core::OptionList& list) {
   list.group("Gradient exchange");
   list.number("bucket-bytes", bucket_bytes, core::any_count,
               "size of a gradient bucket in bytes (0: one bucket for all gradients)");
-  list.flag("overlap", overlap, "exchange buckets during the backward pass");
+  list.flag("overlap", overlap, "exchange buckets during the backward pass")
+      .when(!buffered, "has no effect with `buffered`, which exchanges gradients during the next minibatch anyway")
+      .when(bucket_bytes > 0, "has no effect without buckets: give `bucket-bytes` too");
   list.uses("gradient-bits");
-  list.entry("compression", compression, comm::compression_catalogue, "gradient compression");
+  list.entry("compression", compression, comm::compression_catalogue, "gradient compression").off("none");
   list.flag("buffered", buffered, "exchange each gradient during the next minibatch, and apply it one minibatch late");
   list.uses("balance");
 }

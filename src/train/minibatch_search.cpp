@@ -8,12 +8,15 @@
 
 namespace paragrad::train {
 
-void check(const MinibatchSearchOptions& options) {
-  if (options.frequency < 1)
-    throw core::ConfigError(
-        "the minibatch size is tuned at most once per epoch: give `minibatch-tuning-frequency` 1 or more");
-  if (!(options.margin_percent >= 0))
-    throw core::ConfigError(core::format("`minibatch-error-margin` {} must be 0 percent or more", options.margin_percent));
+void MinibatchSearchOptions::describe(core::OptionList& list) {
+  const auto condition = list.only_when(enabled, "needs `auto-minibatch` true", "auto-minibatch");
+  list.number("minibatch-tuning-frequency", frequency, {.least = 1, .most = 1000000},
+              "epochs between two searches for a larger minibatch");
+  list.number("minibatch-max", largest, core::a_minibatch, "largest minibatch to try, in samples");
+  list.number("minibatch-error-margin", margin_percent, core::zero_or_more,
+              "percent by which a larger minibatch may increase the loss over that of the smallest size tried");
+  list.number("minibatch-search-samples", samples, core::any_count,
+              "samples to train on for each minibatch size tried (0: 500 minibatches)");
 }
 
 bool search_before(const MinibatchSearchOptions& options, int epoch) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/options.hpp"
+
 namespace paragrad::train {
 
 struct MinibatchSearchOptions {
@@ -12,10 +14,10 @@ struct MinibatchSearchOptions {
   std::size_t largest = 1048576;  ///< (minibatchSizeTuningMax)
   double margin_percent = 1;      ///< allowed excess over the loss of the smallest size (…CriterionErrorMargin)
   std::size_t samples = 0;        ///< samples per trial (numSamples4Search); 0: 500 minibatches of the configured size
-};
 
-/// Throws ConfigError.
-void check(const MinibatchSearchOptions& options);
+  /// All but `enabled`.
+  void describe(core::OptionList& list);
+};
 
 /// Whether epoch `epoch` begins with a search: epochs 1 + frequency, 1 + 2·frequency, … do. The first epoch does not, as an
 /// untrained model gives no information.

@@ -8,37 +8,13 @@
 #include "rbm/deep_belief_net.hpp"
 
 namespace paragrad::train {
-namespace {
-
-void check_numbers(const PretrainingOptions& options, std::size_t machines) {
-  if (options.rates.size() != 1 && options.rates.size() != machines)
-    throw core::ConfigError(core::format("`pretrain-learning-rate` has {} rates for {} layers: give one, or one per layer",
-                                         options.rates.size(), machines));
-  for (const double rate : options.rates)
-    if (!(rate > 0)) throw core::ConfigError(core::format("`pretrain-learning-rate` {} must be above 0", rate));
-  if (options.minibatch == 0) throw core::ConfigError("`pretrain-minibatch` must be at least one sample");
-  if (!(options.weight_deviation >= 0))
-    throw core::ConfigError(core::format("`pretrain-weight-deviation` {} must be 0 or more", options.weight_deviation));
-  rbm::check(options.machine);
-  rbm::parse_activations(options.activations);
-  rbm::parse_visible_units(options.visible_units);
-}
-
-}  // namespace
 
 void check_pretraining(const TrainingOptions& options, const nn::Graph& network) {
-  if (options.pretraining.epochs == 0) {
-    if (options.epochs == 0)
-      throw core::ConfigError("`epochs` 0 trains nothing: give `epochs` 1 or more, or `pretrain-epochs`");
-    return;
-  }
-  check_numbers(options.pretraining, rbm::machines_of(network, options.model).size());
-  if (!options.init.empty())
-    throw core::ConfigError("`init` and `pretrain-epochs` both provide the initial model: give only one of them");
-  if (options.tensor_parallel > 1)
+  if (options.pretraining.epochs == 0) return;
+  const std::size_t machines = rbm::machines_of(network, options.model).size(), rates = options.pretraining.rates.size();
+  if (rates != 1 && rates != machines)
     throw core::ConfigError(
-        "pretraining does not support tensor parallelism: pretrain without `tensor-parallel` (and with `epochs` 0), then "
-        "give the checkpoint to `init`");
+        core::format("`pretrain-learning-rate` has {} rates for {} layers: give one, or one per layer", rates, machines));
 }
 
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {

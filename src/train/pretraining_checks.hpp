@@ -6,7 +6,7 @@
 
 namespace paragrad::train {
 
-/// Throws ConfigError: options that are invalid or do not work with pretraining; a network that is not a stack of RBMs.
+/// Throws ConfigError: a network that is not a stack of RBMs, or options that do not fit it.
 void check_pretraining(const TrainingOptions& options, const nn::Graph& network);
 
 /// Throws ConfigError if binomial units would get values outside [0, 1]. Checks the first samples only.

@@ -17,7 +17,6 @@ StepSizes::StepSizes(const TrainingOptions& options, double rows_per_sample)
       unit_gain_(options.unit_gain),
       rule_has_unit_gain_(optim::has_unit_gain(options.optimiser.name)),
       l2_(options.l2) {
-  check(options.minibatch_search);
   if (!(options.momentum >= 0 && options.momentum < 1))
     throw core::ConfigError(core::format("momentum {} is outside [0, 1)", options.momentum));
   if (!(time_constant_ >= 0) || !std::isfinite(time_constant_))

@@ -100,12 +100,6 @@ void Trainer::check() {
   if (run_.schedule->needs_validation() && !scores && options.epochs > 0)
     throw core::ConfigError(
         core::format("'{}' has no validation samples; `schedule` {} needs some", options.data, options.schedule.name));
-  if (options.validations > 1 && run_.blocks.served() != nullptr)
-    throw core::ConfigError(
-        core::format("workers of '{}' synchronise only at the end of an epoch: leave out `validations`", options.strategy));
-  if (options.ema_decay > 0 && run_.blocks.served() != nullptr)
-    throw core::ConfigError(
-        core::format("workers of '{}' agree only at the end of an epoch: leave out `ema-decay`", options.strategy));
   const std::size_t splits = run_.source.partition->workers();
   if (run_.blocks.strategy().share() == strategies::Share::block && splits != static_cast<std::size_t>(run_.worker.size()))
     throw core::ConfigError(

@@ -24,6 +24,9 @@ struct PretrainingOptions {
   std::string activations = "sampled";     ///< of the layers below: see rbm::Activations
   std::string visible_units = "binomial";  ///< of the first machine; those of the others are binomial
   rbm::RbmOptions machine;                 ///< its visible units are set by visible_units
+
+  /// optimiser: of the run.
+  void describe(core::OptionList& list, const std::string& optimiser);
 };
 
 /// Everything that determines what a training computes. The same under MPI and in the simulator.
@@ -44,6 +47,7 @@ struct TrainingOptions {
   double momentum_time_constant = 0;   ///< in samples, instead of momentum; 0: none
   bool unit_gain = false;              ///< v = μv + (1-μ)g instead of v = μv + g
   std::string rate_per = "minibatch";  ///< the learning rate's unit: "minibatch" (of the configured size) or "sample"
+  double rate_per_sample = 0;          ///< instead of schedule.initial_rate and rate_per; 0: these hold, see settle_rate()
   optim::ScheduleOptions schedule;
   double l2 = 0;  ///< λ of λ/2·|w|² per sample, over the parameters that optim::OptimiserOptions::l2_on names
 
@@ -71,9 +75,16 @@ struct TrainingOptions {
   /// have the state they would have if all had done the same.
   int parallel_start_epoch = 1;
 
+  bool computes = true;        ///< false: a timing run, on a device that only counts
   std::size_t max_blocks = 0;  ///< only the first blocks of each epoch; 0: all
   std::size_t max_steps = 0;   ///< only the first minibatches of each block; 0: all. For timing runs, where a part is enough
+
+  /// All but `servers`, `computes` and `max_steps`.
+  void describe(core::OptionList& list);
 };
+
+/// The schedule's rate and number of epochs from the other options.
+void settle_rate(TrainingOptions& options);
 
 /// The number of replicas that `workers` workers hold. Throws ConfigError unless tensor_parallel divides it.
 int replicas(const TrainingOptions& options, int workers);

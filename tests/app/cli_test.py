@@ -169,7 +169,7 @@ class Mistakes(CliTest):
             (["--device", "cpu:tf32"], ["cpu takes no parameter"]),
             (["--learning-rate-per", "day"], ["day"]),
             (["--epochs", "0"], ["epochs"]),
-            (["--learning-rate", "0"], ["learning rate must be above 0"]),
+            (["--learning-rate", "0"], ["--learning-rate: '0' is not a number above 0"]),
             (["--sweps", "3"], ["--sweps"]),
             (["--blocks", "501"], ["501"]),
             (["--data", "nowhere.h5"], ["nowhere.h5"]),

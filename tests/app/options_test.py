@@ -55,6 +55,21 @@ class Numbers(unittest.TestCase):
                         self.assertIn(f"{name}: '{text}' is not a", refused.stderr)
         self.assertGreater(found, 90)
 
+    def test_defaults_lie_in_their_ranges(self):
+        """UINT:1 to 1024=64, FLOAT:above 0 to below 1=0.5, FLOAT:0 or more=0"""
+        number = r"-?[\d.]+(?:e[+-]?\d+)?"
+        text = re.compile(rf"^  (--[\w-]+) (?:UINT|INT|FLOAT)(?:,\.\.\.)?:(above )?({number})(?: or more| to (below )?({number}))?=({number}(?:,{number})*)\s",
+                          re.MULTILINE)
+        found = 0
+        for command in COMMANDS:
+            for option, above, least, below, most, values in text.findall(run(*command, "--help").stdout):
+                found += 1
+                for value in map(float, values.split(",")):
+                    with self.subTest(command=command, option=option):
+                        self.assertTrue(value > float(least) if above else value >= float(least))
+                        self.assertTrue(not most or (value < float(most) if below else value <= float(most)))
+        self.assertGreater(found, 150)
+
     def test_help_shows_no_number_without_a_range(self):
         for command in COMMANDS:
             with self.subTest(command=command):
@@ -88,11 +103,24 @@ class EmptyValues(FolderTest):
         for command, name, kind in options:
             after = run(*command, name, "--help")
             with self.subTest(command=command, option=name):
-                if kind:
+                if kind and kind != "BOOLEAN":
                     self.assert_refused(after, f"{name} needs a value, and '--help' is an option; if it is the value, write {name}=--help")
                 else:
                     self.assertEqual((after.returncode, after.stderr), (0, ""))
         self.assertGreater(len(options), 300)
+
+    def test_every_flag_takes_true_false_or_nothing(self):
+        flags = [(command, name) for command, name, kind in self.options() if kind == "BOOLEAN"]
+        self.assertGreater(len(flags), 60)
+        for command, name in flags:
+            for words in ([name], [name, "true"], [name, "false"], [f"{name}=true"], [f"{name}=false"]):
+                accepted = run(*command, *words, "--help")
+                with self.subTest(command=command, words=words):
+                    self.assertEqual((accepted.returncode, accepted.stderr), (0, ""))
+            with self.subTest(command=command, flag=name):
+                refused = run(*command, f"{name}=maybe")
+                self.assert_refused(refused, "")
+                self.assertRegex(refused.stderr, f"{name}: 'maybe' is neither true nor false|required")
 
     def test_an_empty_value_is_refused_and_takes_no_other_word(self):
         for command, name, kind in self.options():
@@ -301,7 +329,7 @@ class Unused(CliTest):
             (["--timeline-events", 8], ["--timeline-events", "--timeline"]),
             (["--fast-collectives", "off"], ["--fast-collectives", "--device meta"]),
             (["--overwrite"], ["--overwrite", "--out"]),
-            (["--learning-rate", 0.1, "--lr-per-sample", 0.1], ["not both"]),
+            (["--learning-rate", 0.1, "--lr-per-sample", 0.1], ["--learning-rate", "--lr-per-sample"]),
             (["--lr-per-sample", 0.001, "--learning-rate-per", "minibatch"], ["--learning-rate-per", "--lr-per-sample"]),
             (["--momentum", 0.5, "--momentum-time-constant", 100], ["--momentum", "--momentum-time-constant"]),
             (["--blocks", 4, "--sync-period", 50], ["--blocks", "--sync-period"]),

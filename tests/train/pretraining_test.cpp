@@ -216,7 +216,7 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
     pretraining.rates = {0.1, 0.1, 0.1};
     refused("3 rates for 2 layers");
     pretraining.rates = {0.1, -0.1};
-    refused("-0.1 must be above 0");
+    refused("`pretrain-learning-rate`: '-0.1' is not a number above 0");
   }
   SECTION("numbers that are no probabilities") {
     pretraining.visible_units = "binomial";
@@ -234,7 +234,7 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
   }
   SECTION("tensor parallelism") {
     task.options.tensor_parallel = 2;
-    refused("without `tensor-parallel`");
+    refused("`tensor-parallel` does not work in pretraining");
   }
   SECTION("nothing to do") {
     task.options.epochs = pretraining.epochs = 0;

@@ -40,7 +40,7 @@ void add_options(CLI::App& parser, Arguments& arguments) {
   parser.add_option("--out", arguments.out, "file to write (default: print the configuration)");
   add_number(parser, "--workers", arguments.workers, {.least = 0, .most = 100000000},
              "number of workers that will train, by which counts that CNTK gives for all workers are divided (0: unknown)");
-  parser.add_flag("--strict", arguments.strict, "fail on keys that are unknown or cannot be expressed");
+  add_flag(parser, "--strict", arguments.strict, "fail on keys that are unknown or cannot be expressed");
 }
 
 int run(const Arguments& arguments) {

@@ -79,8 +79,11 @@ struct QuantiserOptions : LossyOptions {
 
   void describe(core::OptionList& list) {
     LossyOptions::describe(list);
+    const std::string compression = list.given("compression");
     list.choice("quantise-threshold", threshold_at_mean, {{"zero", false}, {"mean", true}},
-                "gradients of 1 bit: quantisation threshold, zero or the mean of each column");
+                "gradients of 1 bit: quantisation threshold, zero or the mean of each column")
+        .when(compression == "bits:1",
+              core::format("applies to gradients of 1 bit only, not to the compression '{}'", compression));
   }
 };
 

@@ -29,7 +29,7 @@ namespace zoo {
 /// A network of zoo/catalogue.def.
 struct ZooEntry {
   core::EntryInfo info;
-  std::vector<core::OptionInfo> options{};  ///< that follow its name
+  core::EntryOptions options{};  ///< that follow its name
   std::function<Graph(const core::Settings&)> make;
 };
 

@@ -6,7 +6,8 @@ void ServerOptions::describe(core::OptionList& list) {
   list.group("Parameter server");
   list.number("servers", servers, {.least = 0, .most = 100000},
               "number of dedicated server ranks, numbered after the workers (0: each worker's rank serves a part of the "
-              "parameters)");
+              "parameters)")
+      .off("0");
   list.choice("work", queue, {{"queue", true}, {"own", false}},
               "assignment of splits: queue, to the next free worker, or own, a fixed split of every block for each worker");
   list.choice("server-transport", transport,

@@ -256,7 +256,8 @@ data::Partition partition_for(const TrainingData& source, const TrainingOptions&
 }
 
 TrainingData open_training_data(const TrainingOptions& options, int workers) {
-  replicas(options, workers);  // throws, like make_strategy, before anything is read
+  replicas(options, workers);  // throws, like the next two, before anything is read
+  core::require_valid(options);
   make_strategy(options);
   TrainingData source = open_evaluation_data(options);
   check_targets(source);
@@ -273,6 +274,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
 TrainingData imagine_training_data(const TrainingOptions& options, int workers,
                                    const std::array<std::size_t, 3>& imaginary) {
   const int own = replicas(options, workers);
+  core::require_valid(options);
   make_strategy(options);
   if (is_ctc(options))
     throw core::ConfigError(

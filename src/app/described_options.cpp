@@ -1,0 +1,52 @@
+#include "app/described_options.hpp"
+
+#include "app/foreign_words.hpp"
+#include "app/number_options.hpp"
+#include "core/format.hpp"
+#include "core/join.hpp"
+
+namespace paragrad::app {
+namespace {
+
+/// "; with parameters: bits:K, top_k:SHARE"
+std::string parameters_in(const core::CatalogueInfo& catalogue) {
+  std::vector<std::string> names;
+  for (const core::EntryInfo& entry : catalogue.entries)
+    if (!entry.parameter.empty()) names.push_back(entry.name + entry.parameter);
+  return names.empty() ? "" : core::format("; with parameters: {}", core::join(names, ", "));
+}
+
+CLI::Option* add(CLI::App& parser, const core::OptionList::Member& member) {
+  const core::OptionInfo& info = member.info;
+  const std::string help = with_flags(info.help) + (info.catalogue ? parameters_in(info.catalogue()) : "");
+  CLI::Option* const option = numbers::add(parser, "--" + info.name, type_of(info), info.by_default, member.set, help);
+  option->configurable(!info.typed_only);
+  if (!info.group.empty()) option->group(info.group);
+  if (info.expand) option->transform(info.expand);
+  if (!info.catalogue) return option;
+  const core::CatalogueInfo catalogue = info.catalogue();
+  return option->check(no_foreign_word(catalogue.kind, catalogue.names()));
+}
+
+}  // namespace
+
+std::string type_of(const core::OptionInfo& info) {
+  if (!info.range.empty()) return core::format("{}:{}", info.kind, info.range);
+  const std::vector<std::string> values = info.catalogue ? info.catalogue().names() : info.values;
+  return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, core::join(values, ","));
+}
+
+CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,
+                        const std::string& description) {
+  core::OptionList list;
+  list.entry(
+      catalogue.kind, chosen, [catalogue] { return catalogue; }, description);
+  return add(parser, list.members().front());
+}
+
+void add_options(CLI::App& parser, const core::OptionList& list) {
+  for (const core::OptionList::Member& member : list.members())
+    if (!member.info.kind.empty()) add(parser, member);
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/format.hpp"
+
+namespace paragrad::core {
+
+struct CatalogueInfo;
+
+/// What users are told about an option, and what follows from the present values of its owner.
+struct OptionInfo {
+  std::string name;     ///< "block-momentum": the key of configuration files, with dashes before it the flag
+  std::string group{};  ///< heading in the help
+  std::string kind{};   ///< BOOLEAN, INT, UINT, FLOAT or TEXT; "" if it is described elsewhere (OptionList::uses)
+  std::string range{};  ///< of a number, "0 to below 1"
+  std::vector<std::string> values{};  ///< of a choice
+  std::string by_default{};
+  std::string help{};
+  std::function<void(const std::string&)> check{};          ///< throws OptionError for a text that is no value
+  std::function<CatalogueInfo()> catalogue{};               ///< if the value names one of its entries
+  std::function<std::string(const std::string&)> expand{};  ///< the value that a text stands for, if it is another
+  bool typed_only = false;                                  ///< on the command line, not in files
+  std::string off{};                                        ///< a value that may be given even without effect
+
+  // With the present values.
+  std::string chosen{};   ///< from the catalogue
+  std::string unused{};   ///< why it has no effect: what follows its name in a message, "needs `auto-minibatch`"
+  std::string refines{};  ///< the option of the feature it belongs to: if that was given, this one may be without effect
+  std::string refused{};  ///< why it cannot be combined with another option
+};
+
+/// A value as given: the text of a number, a truth value or a name.
+class Setting {
+ public:
+  Setting() = default;
+  template <class T>
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Setting>) Setting(const T& value) : text_(format("{}", value)) {}
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Values by option: {{"block-momentum", 0.9}, {"collective", "tree"}}. Options without a value have their defaults.
+using Settings = std::map<std::string, Setting, std::less<>>;
+
+/// The options of an entry; as a range, with their defaults.
+class EntryOptions {
+ public:
+  using Describe = std::function<std::vector<OptionInfo>(const Settings&)>;
+
+  EntryOptions() = default;
+  explicit EntryOptions(Describe describe) : describe_(std::move(describe)), infos_(describe_({})) {}
+
+  auto begin() const { return infos_.begin(); }
+  auto end() const { return infos_.end(); }
+  bool empty() const { return infos_.empty(); }
+  std::size_t size() const { return infos_.size(); }
+  const OptionInfo& operator[](std::size_t i) const { return infos_[i]; }
+
+  /// With these values.
+  std::vector<OptionInfo> with(const Settings& settings) const {
+    return describe_ ? describe_(settings) : std::vector<OptionInfo>();
+  }
+
+ private:
+  Describe describe_;
+  std::vector<OptionInfo> infos_;
+};
+
+/// An entry of a catalogue: a strategy, a compression, an optimiser.
+struct EntryInfo {
+  std::string name;
+  std::string parameter{};  ///< syntax of what follows the name, ":K"; "" for none
+  std::string example{};    ///< of a parameter that must be given, ":1"
+  std::string summary{};    ///< one phrase without a full stop
+  std::string source{};     ///< publication or program
+  std::string formula{};    ///< lines
+  EntryOptions options{};
+  std::vector<std::string> serves{};  ///< where the entries of a catalogue serve different purposes: names of this one's
+
+  /// "summary (source)"
+  std::string description() const { return source.empty() ? summary : format("{} ({})", summary, source); }
+};
+
+struct CatalogueInfo {
+  std::string kind;    ///< "strategy": also the name of the option that chooses from it
+  std::string plural;  ///< "strategies"
+  std::vector<EntryInfo> entries;
+
+  std::vector<std::string> names() const;
+};
+
+}  // namespace paragrad::core
