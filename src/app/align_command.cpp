@@ -12,15 +12,19 @@
 namespace paragrad::app {
 namespace {
 
-struct AlignArguments {
-  ScoringArguments scoring;
+struct AlignArguments : ScoringArguments {
   std::string out;
+
+  void describe(core::OptionList& list) {
+    ScoringArguments::describe(list);
+    list.text("out", out, "data file to write").required();
+  }
 };
 
 /// The workers compute posteriors together; worker 0 aligns.
 class Alignment : public Job {
  public:
-  Alignment(const AlignArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
+  Alignment(AlignArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
   void prepare(const Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
@@ -31,7 +35,7 @@ class Alignment : public Job {
  private:
   void add(const Scorer::Utterance& utterance, std::vector<std::int32_t>& labels);
 
-  const AlignArguments& arguments_;
+  AlignArguments& arguments_;
   const CLI::App& parser_;
   std::optional<Scorer> scorer_;
   data::Labels labels_;
@@ -40,10 +44,8 @@ class Alignment : public Job {
 
 void Alignment::prepare(const Process& process) {
   if (process.leads()) core::require_replaceable(arguments_.out);
-  scorer_.emplace(arguments_.scoring);
-  OptionUse use(parser_);
-  require_used(use, arguments_.scoring, scorer_->model());
-  use.check();
+  scorer_.emplace(arguments_);
+  use_with(scorer_->model(), parser_, arguments_);
   if (scorer_->words().has_variants())
     throw core::ConfigError(
         core::format("'{}' has several classes for the same state, between which an alignment cannot choose",
@@ -75,9 +77,9 @@ void Alignment::finish(const core::Json& world) {
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 
-int align(const AlignArguments& arguments, const CLI::App& parser) {
+int align(AlignArguments& arguments, const CLI::App& parser) {
   Alignment job(arguments, parser);
-  return make_world(parser, arguments.scoring.world, arguments.scoring.device)->run(job);
+  return make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace
@@ -87,8 +89,7 @@ Command align_command() {
   auto parser = make_parser("align",
                             "Relabel the frames of words by forced alignment with a checkpoint's network.\n"
                             "The new labels are the states on the best path (Viterbi) through the words of each utterance.");
-  add_scoring_options(*parser, arguments->scoring);
-  parser->add_option("--out", arguments->out, "data file to write")->required();
+  add_options(*parser, *arguments);
   set_examples(
       *parser,
       "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --epochs 2 --quiet --out runs/digits\n"

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
@@ -31,6 +32,17 @@ struct CalibrateArguments {
   int passes = 12;
   bool overwrite = false;
   bool quiet = false;
+
+  void describe(core::OptionList& list) {
+    list.text("out", out, "platform file to write");
+    describe_device(list, device);
+    list.text("largest-message", largest_message, "size of the longest message to measure")
+        .when(comm::under_mpiexec(), "is for messages between ranks: start several with mpiexec");
+    list.number("passes", passes, {.least = 1, .most = 1000},
+                "number of passes over all sizes; the fastest time of each size counts");
+    list.flag("overwrite", overwrite, "replace an existing `out` file");
+    list.flag("quiet", quiet, "print only the comparison of measured and simulated times");
+  }
 };
 
 std::string time(double seconds) { return core::format_quantity(seconds, Unit::time); }
@@ -137,24 +149,12 @@ constexpr const char* description =
     "allreduces between them; the same messages are sent in the simulator, and both times are printed. Start as many ranks "
     "per node as will train there. On an otherwise idle machine this takes about a minute.";
 
-void add_options(CLI::App& parser, CalibrateArguments& arguments) {
-  parser.add_option("--out", arguments.out, "platform file to write");
-  add_device_option(parser, arguments.device);
-  parser.add_option("--largest-message", arguments.largest_message, "size of the longest message to measure");
-  add_number(parser, "--passes", arguments.passes, {.least = 1, .most = 1000},
-             "number of passes over all sizes; the fastest time of each size counts");
-  add_flag(parser, "--overwrite", arguments.overwrite, "replace an existing --out file");
-  add_flag(parser, "--quiet", arguments.quiet, "print only the comparison of measured and simulated times");
-}
-
-int run(const CalibrateArguments& arguments, const CLI::App& parser) {
+int run(CalibrateArguments& arguments, const CLI::App& parser) {
   if (arguments.device == "meta")
     throw core::ConfigError("the device 'meta' computes nothing to measure: choose cpu or reference");
   const bool alone = !comm::under_mpiexec();
   if (alone) largest_message(arguments.largest_message);  // report errors in the value first
-  OptionUse use(parser);
-  use.require(!alone, {"largest-message"}, "is for messages between ranks: start several with mpiexec");
-  use.check();
+  use_of(parser, arguments).check();
   CalibrationJob job(arguments);
   return make_real_world(parser, arguments.device)->run(job);
 }

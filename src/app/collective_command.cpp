@@ -14,6 +14,7 @@
 #include "app/option_use.hpp"
 #include "app/shared_options.hpp"
 #include "app/world.hpp"
+#include "backend/backend_info.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
@@ -152,37 +153,6 @@ std::string other_defaults() {
   return core::format(" (default of {})", core::join(texts, ", "));
 }
 
-void add_options(CLI::App& parser, CollectiveArguments& arguments) {
-  accept_config_file(parser);
-  parser.add_option("--operation", arguments.operation, "what the workers do together")
-      ->check(known_names(comm::operation_names()));
-  add_choice(parser, comm::collective_catalogue(), arguments.collective,
-             "algorithm; paragrad help NAME shows the operations it serves" + other_defaults());
-  add_words(parser, "--bytes", arguments.bytes,
-            "sizes of each worker's whole array (all_to_all: the one it sends), separated by commas, such as 1kB,1MB,100MB");
-  add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
-             "collectives hierarchical and auto: workers per node (0: as detected)");
-  add_number(parser, "--repeat", arguments.repeat, {.least = 0, .most = 1000000},
-             "repetitions of each measurement (0: 1 when emulated, 20 under mpiexec)");
-  add_device_option(parser, arguments.device)
-      ->description("device of the workers (default: cpu under mpiexec; meta, which has sizes only, when emulated)");
-  add_numbers(parser, "--workers", arguments.workers, {.least = 1, .most = 10000000},
-              "numbers of emulated workers, separated by commas, such as 2,8,64")
-      ->group("Simulation");
-  parser
-      .add_option("--platform", arguments.platform,
-                  "simulated cluster: a platform file, or a built-in platform such as k40m-fdr")
-      ->group("Simulation");
-  add_network_option(parser, arguments.network)->group("Simulation");
-  add_flag(parser, "--oversubscribe", arguments.oversubscribe,
-           "allow more workers than the platform has devices, and share the devices")
-      ->group("Simulation");
-  parser.add_option("--out", arguments.out, "run folder for configuration, manifest and metrics")->group("Run");
-  add_flag(parser, "--overwrite", arguments.overwrite, "replace an existing run in the --out folder")
-      ->configurable(false)
-      ->group("Run");
-}
-
 int run(CollectiveArguments& arguments, CLI::App& parser) {
   const bool real = comm::under_mpiexec();
   if (arguments.repeat == 0) arguments.repeat = real ? 20 : 1;
@@ -194,11 +164,7 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
       option->count() == 0 && operation != comm::Operation::allreduce)
     option->default_str(arguments.collective = comm::default_algorithm(operation));  // config.toml shows it
   comm::check_algorithm(operation, arguments.collective);
-  OptionUse use(parser);
-  use.choose({choice_from(comm::collective_catalogue(), arguments.collective)});
-  use.require(!real, {"network", "oversubscribe"},
-              "applies to emulated workers only, and under mpiexec the ranks are the workers: leave it out");
-  use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in the --out folder: give --out too");
+  const OptionUse use = use_of(parser, arguments);
   use.check();
   const std::string config = use.config();
   if (!real) return run_emulated(arguments, config);
@@ -208,10 +174,40 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
 
 }  // namespace
 
+void CollectiveArguments::describe(core::OptionList& list) {
+  const bool real = comm::under_mpiexec();
+  const char* const only_emulated =
+      "applies to emulated workers only, and under mpiexec the ranks are the workers: leave it out";
+  list.choice("operation", operation, comm::operation_names(), "what the workers do together");
+  list.entry(
+      "collective", collective, [] { return comm::collective_catalogue(); },
+      "algorithm; paragrad help NAME shows the operations it serves" + other_defaults());
+  list.words("bytes", bytes,
+             "sizes of each worker's whole array (all_to_all: the one it sends), separated by commas, such as "
+             "1kB,1MB,100MB");
+  list.number("workers-per-node", workers_per_node, {.least = 0, .most = 1000000},
+              "collectives hierarchical and auto: workers per node (0: as detected)")
+      .off("0");
+  list.number("repeat", repeat, {.least = 0, .most = 1000000},
+              "repetitions of each measurement (0: 1 when emulated, 20 under mpiexec)");
+  list.entry("device", device, backend::device_catalogue,
+             "device of the workers (default: cpu under mpiexec; meta, which has sizes only, when emulated)");
+  list.group("Simulation");
+  list.numbers("workers", workers, {.least = 1, .most = 10000000},
+               "numbers of emulated workers, separated by commas, such as 2,8,64");
+  describe_platform(list, platform);
+  describe_network(list, network).when(!real, only_emulated);
+  describe_oversubscribe(list, oversubscribe).when(!real, only_emulated);
+  list.group("Run");
+  list.text("out", out, "run folder for configuration, manifest and metrics");
+  describe_overwrite(list, overwrite, out);
+}
+
 Command collective_command() {
   auto arguments = std::make_shared<CollectiveArguments>();
   auto parser =
       make_parser("collective", "Time a collective operation among emulated workers or, under mpiexec, among real ones.");
+  accept_config_file(*parser);
   add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"

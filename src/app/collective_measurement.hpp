@@ -29,6 +29,7 @@ struct CollectiveArguments {
   std::string out;
   bool overwrite = false;
 
+  void describe(core::OptionList& list);
   comm::Operation parsed_operation() const { return comm::parse_operation(operation); }
 };
 

@@ -4,6 +4,7 @@
 
 #include "app/command.hpp"
 #include "app/comparison.hpp"
+#include "app/described_options.hpp"
 #include "app/finished_run.hpp"
 #include "app/prediction.hpp"
 #include "app/run_labels.hpp"
@@ -26,6 +27,11 @@ const ComparedRun* baseline(const std::vector<ComparedRun>& runs, const std::str
 struct CompareArguments {
   std::vector<std::string> folders;
   std::string format = "text";
+
+  void describe(core::OptionList& list) {
+    list.arguments("runs", folders, "folders of finished runs; of a search's folder, its finished runs");
+    list.choice("format", format, comparison_formats(), "format of the table; csv and json keep full precision");
+  }
 };
 
 /// Whether the run is one of a search, which may have failed or not have been reached yet.
@@ -87,10 +93,7 @@ int compare(const CompareArguments& arguments) {
 Command compare_command() {
   auto arguments = std::make_shared<CompareArguments>();
   auto parser = make_parser("compare", "Print finished runs side by side, and the ratios of predicted to measured times.");
-  parser->add_option("runs", arguments->folders, "folders of finished runs; of a search's folder, its finished runs")
-      ->required();
-  parser->add_option("--format", arguments->format, "format of the table; csv and json keep full precision")
-      ->check(known_names(comparison_formats()));
+  add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad compare runs/one runs/eight\n"
                "paragrad compare runs/one runs/eight --format markdown\n"

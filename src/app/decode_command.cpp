@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
@@ -19,34 +18,27 @@ std::string names_of(const speech::WordModels& models, const std::vector<std::si
   return text;
 }
 
-const std::vector<std::string> grammars{"one", "loop"};
-
-bool is_loop(const std::string& grammar) {
-  if (std::ranges::find(grammars, grammar) == grammars.end()) throw core::unknown_name("grammar", grammar, grammars);
-  return grammar == "loop";
-}
-
-struct DecodeArguments {
-  ScoringArguments scoring;
+struct DecodeArguments : ScoringArguments {
   std::string subset = "test";
   std::string grammar = "one";
   double insertion_score = 0;
   std::string silence;  // "": none
   std::string result;   // "": no file
   bool show_errors = false;
-};
 
-void add_options(CLI::App& parser, DecodeArguments& arguments) {
-  add_scoring_options(parser, arguments.scoring);
-  add_subset_option(parser, arguments.subset);
-  parser.add_option("--grammar", arguments.grammar, "grammar: one word per utterance, or a loop of any number of words")
-      ->check(known_names(grammars));
-  add_number(parser, "--insertion-score", arguments.insertion_score, core::any_number,
-             "score added for each word; negative values give fewer words");
-  parser.add_option("--silence", arguments.silence, "word for silence, such as pau, which is recognised but not counted");
-  parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
-  add_flag(parser, "--show-errors", arguments.show_errors, "print a line for each utterance with errors");
-}
+  void describe(core::OptionList& list) {
+    ScoringArguments::describe(list);
+    describe_subset(list, subset);
+    list.choice("grammar", grammar, {"one", "loop"}, "grammar: one word per utterance, or a loop of any number of words");
+    list.number("insertion-score", insertion_score, core::any_number,
+                "score added for each word; negative values give fewer words")
+        .when(is_loop(), "applies to a loop of words only: give `grammar` loop too");
+    list.text("silence", silence, "word for silence, such as pau, which is recognised but not counted");
+    describe_result(list, result);
+    list.flag("show-errors", show_errors, "print a line for each utterance with errors");
+  }
+  bool is_loop() const { return grammar == "loop"; }
+};
 
 /// The words without silence.
 std::vector<std::size_t> spoken(std::vector<std::size_t> words, std::optional<std::size_t> silence) {
@@ -77,7 +69,7 @@ core::Json record_of(const Found& found, const std::string& subset) {
 /// The workers compute posteriors together; worker 0 searches.
 class Decoding : public Job {
  public:
-  Decoding(const DecodeArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
+  Decoding(DecodeArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
   void prepare(const Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
@@ -88,7 +80,7 @@ class Decoding : public Job {
  private:
   void add(const Scorer::Utterance& utterance);
 
-  const DecodeArguments& arguments_;
+  DecodeArguments& arguments_;
   const CLI::App& parser_;
   std::optional<Scorer> scorer_;
   std::optional<std::size_t> silence_;
@@ -96,14 +88,8 @@ class Decoding : public Job {
 };
 
 void Decoding::prepare(const Process& process) {
-  // Checked before anything is read.
-  parse_subset(arguments_.subset);
-  is_loop(arguments_.grammar);
-  scorer_.emplace(arguments_.scoring);
-  OptionUse use(parser_);
-  require_used(use, arguments_.scoring, scorer_->model());
-  use.require(is_loop(arguments_.grammar), {"insertion-score"}, "applies to a loop of words only: give --grammar loop too");
-  use.check();
+  scorer_.emplace(arguments_);
+  use_with(scorer_->model(), parser_, arguments_);
   if (process.leads()) core::require_replaceable(arguments_.result);
   if (!arguments_.silence.empty()) silence_ = scorer_->words().find(arguments_.silence);
 }
@@ -114,7 +100,7 @@ void Decoding::work(comm::Worker& worker, const AddedTime& added) {
 
 void Decoding::add(const Scorer::Utterance& utterance) {
   const speech::WordModels& models = scorer_->words();
-  const speech::Grammar grammar{is_loop(arguments_.grammar), arguments_.insertion_score};
+  const speech::Grammar grammar{arguments_.is_loop(), arguments_.insertion_score};
   const auto said = spoken(models.words_in(utterance.labels), silence_);
   const auto found = spoken(speech::decode(utterance.scores, models, grammar), silence_);
   const auto errors = speech::word_errors(said, found);
@@ -144,9 +130,9 @@ void Decoding::finish(const core::Json& world) {
                        [&](std::ostream& out) { out << core::text_of(record_of(found_, subset), 1) << "\n"; });
 }
 
-int decode(const DecodeArguments& arguments, const CLI::App& parser) {
+int decode(DecodeArguments& arguments, const CLI::App& parser) {
   Decoding job(arguments, parser);
-  return make_world(parser, arguments.scoring.world, arguments.scoring.device)->run(job);
+  return make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

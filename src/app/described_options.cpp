@@ -16,11 +16,28 @@ std::string parameters_in(const core::CatalogueInfo& catalogue) {
   return names.empty() ? "" : core::format("; with parameters: {}", core::join(names, ", "));
 }
 
+CLI::Option* add_argument(CLI::App& parser, const core::OptionList::Member& member) {
+  const core::OptionInfo& info = member.info;
+  const auto take = [set = member.set](const CLI::results_t& given) {
+    for (const std::string& text : given) set(text);
+    return true;
+  };
+  CLI::Option* const option =
+      parser.add_option(info.name, CLI::callback_t(take), with_flags(info.help))->type_name(type_of(info));
+  if (info.many)
+    option->expected(1, CLI::detail::expected_max_vector_size)
+        ->allow_extra_args()
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return option->default_str(info.by_default);
+}
+
 CLI::Option* add(CLI::App& parser, const core::OptionList::Member& member) {
   const core::OptionInfo& info = member.info;
   const std::string help = with_flags(info.help) + (info.catalogue ? parameters_in(info.catalogue()) : "");
-  CLI::Option* const option = numbers::add(parser, "--" + info.name, type_of(info), info.by_default, member.set, help);
-  option->configurable(!info.typed_only);
+  CLI::Option* const option = info.positional
+                                  ? add_argument(parser, member)
+                                  : numbers::add(parser, "--" + info.name, type_of(info), info.by_default, member.set, help);
+  option->configurable(!info.typed_only)->required(info.required);
   if (!info.group.empty()) option->group(info.group);
   if (info.expand) option->transform(info.expand);
   if (!info.catalogue) return option;

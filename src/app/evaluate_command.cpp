@@ -22,18 +22,18 @@ namespace {
 struct EvaluateArguments : CheckpointArguments {
   std::vector<std::string> checkpoints;
   std::string subset = "test";
-};
 
-void add_options(CLI::App& parser, EvaluateArguments& arguments) {
-  parser
-      .add_option("checkpoint", arguments.checkpoints,
-                  "checkpoint.h5 of a run; with several, the mean of their posteriors is scored as well")
-      ->default_str("")
-      ->required();
-  add_checkpoint_options(parser, arguments, "data file");
-  add_subset_option(parser, arguments.subset);
-  add_loss_option(parser, arguments.options.loss)->default_str("as the checkpoint was trained; cross_entropy for several");
-}
+  void describe(core::OptionList& list) {
+    list.arguments("checkpoint", checkpoints,
+                   "checkpoint.h5 of a run; with several, the mean of their posteriors is scored as well");
+    CheckpointArguments::describe(list);
+    describe_subset(list, subset);
+    options.describe_loss(list)
+        .without_default("as the checkpoint was trained; cross_entropy for several")
+        .when(checkpoints.size() < 2 || options.loss == "cross_entropy",
+              "must be cross_entropy for several checkpoints, whose posteriors are averaged");
+  }
+};
 
 /// Scores checkpoints, the samples divided among the workers; several also as an ensemble.
 class Evaluation : public Job {
@@ -41,19 +41,14 @@ class Evaluation : public Job {
   Evaluation(EvaluateArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
   void prepare(const Process&) override {
-    OptionUse use(parser_);
     const bool ensemble = arguments_.checkpoints.size() > 1;
-    use.require(!ensemble || arguments_.options.loss == "cross_entropy", {"loss"},
-                "must be cross_entropy for several checkpoints, whose posteriors are averaged");
     for (const std::string& path : arguments_.checkpoints) {
       Network network{.path = path, .checkpoint = train::read_checkpoint(path)};
-      require_used(use, arguments_, network.checkpoint.model);
+      const OptionUse use = use_with(network.checkpoint.model, parser_, arguments_);
       network.options = arguments_.options;
-      network.options.model = network.checkpoint.model;
       if (!ensemble && !use.given("loss")) network.options.loss = network.checkpoint.loss;
       networks_.push_back(std::move(network));
     }
-    use.check();
     for (const Network& network : networks_) require_same_classes(networks_.front(), network);
     for (Network& network : networks_) {
       network.source = train::open_evaluation_data(network.options, network.checkpoint, network.path);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
 #include "app/number_options.hpp"
@@ -26,6 +27,21 @@ struct GoodputArguments {
   std::uint64_t failures = 200'000;
   std::string out;
   bool overwrite = false;
+
+  void describe(core::OptionList& list) {
+    list.text("platform", platform, "platform file with a section [failures]").required();
+    list.numbers("nodes", nodes, {.least = 1, .most = 10000000},
+                 "numbers of nodes, separated by commas (default: that of the platform file)");
+    list.numbers("groups", groups, {.least = 1, .most = 1000000},
+                 "numbers of groups of nodes that fail independently and do not wait for each other, separated by commas; 1 "
+                 "is synchronous training");
+    list.words("save-every", save_every,
+               "work between two saved states, as times or auto (Daly's estimate), separated by commas (default: as in the "
+               "platform file)");
+    list.number("failures", failures, {.least = 1000, .most = 10'000'000'000}, "number of failures to simulate");
+    list.text("out", out, "run folder for configuration, manifest and the table's records");
+    describe_overwrite(list, overwrite, out);
+  }
 };
 
 /// One line of the table.
@@ -119,26 +135,12 @@ Command goodput_command() {
                             "Predict which part of a cluster's time is useful work when devices fail.\n"
                             "How often they fail and what it costs is in the section [failures] of a platform file.");
   accept_config_file(*parser);
-  parser->add_option("--platform", arguments->platform, "platform file with a section [failures]")->required();
-  add_numbers(*parser, "--nodes", arguments->nodes, {.least = 1, .most = 10000000},
-              "numbers of nodes, separated by commas (default: that of the platform file)");
-  add_numbers(*parser, "--groups", arguments->groups, {.least = 1, .most = 1000000},
-              "numbers of groups of nodes that fail independently and do not wait for each other, separated by commas; 1 is "
-              "synchronous training");
-  add_words(
-      *parser, "--save-every", arguments->save_every,
-      "work between two saved states, as times or auto (Daly's estimate), separated by commas (default: as in the platform "
-      "file)");
-  add_number(*parser, "--failures", arguments->failures, {.least = 1000, .most = 10'000'000'000},
-             "number of failures to simulate");
-  parser->add_option("--out", arguments->out, "run folder for configuration, manifest and the table's records");
-  add_flag(*parser, "--overwrite", arguments->overwrite, "replace an existing run in the --out folder")->configurable(false);
+  add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad goodput --platform experiments/goodput/elastic.toml --nodes 9375,150000 --groups 1,8\n"
                "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto");
   return {parser, [arguments, parser] {
-            OptionUse use(*parser);
-            use.require(!arguments->out.empty(), {"overwrite"}, "replaces the run in the --out folder: give --out too");
+            const OptionUse use = use_of(*parser, *arguments);
             use.check();
             return run(*arguments, use.config());
           }};

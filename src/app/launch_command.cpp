@@ -80,7 +80,10 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
     throw core::ConfigError("'--checkpoint-every 0' cannot be launched: give another number, or leave it out");
   require_survivable(*command.parser);
   if (!given("--out")) throw core::ConfigError("a training that may be interrupted needs a run folder: give --out");
-  if (given("--overwrite"))
+  const auto is_on = [&](const char* option) { return given(option) && command.parser->get_option(option)->as<bool>(); };
+  if (given("--resume") && !is_on("--resume"))
+    throw core::ConfigError("launch resumes the run each time it starts ranks: leave --resume false out");
+  if (is_on("--overwrite"))
     throw core::ConfigError("launch resumes the run that --overwrite would remove: leave --overwrite out");
   training.dependence = dependence_on_ranks(*command.parser);
   training.out = command.parser->get_option("--out")->as<std::string>();

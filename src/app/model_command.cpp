@@ -23,6 +23,13 @@ struct Arguments {
   std::size_t minibatch = 64;
   std::string optimiser = "momentum";
   std::string format = "table";
+
+  void describe(core::OptionList& list) {
+    list.argument("name", model, "model, as for train --model").required().expand(nn::read_model);
+    list.number("minibatch", minibatch, core::a_minibatch, "samples of the minibatch whose memory is printed");
+    list.entry("optimiser", optimiser, optim::optimiser_catalogue, "local optimiser whose memory is counted");
+    list.choice("format", format, {"table", "json", "dot"}, "table, json, or dot for Graphviz");
+  }
 };
 
 /// What a graph amounts to, for one sample (or frame) and for a minibatch.
@@ -157,8 +164,7 @@ void describe(const Arguments& arguments) {
   if (arguments.format == "dot") return print_dot(graph);
   const std::vector<nn::NodeCost> costs = nn::node_costs(graph);
   if (arguments.format == "table") return print_table(graph, costs, arguments);
-  if (arguments.format == "json") return print_json(graph, costs, arguments);
-  throw core::unknown_name("format", arguments.format, {"table", "json", "dot"});
+  print_json(graph, costs, arguments);
 }
 
 }  // namespace
@@ -166,15 +172,8 @@ void describe(const Arguments& arguments) {
 Command model_command() {
   auto parser = make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
   auto arguments = std::make_shared<Arguments>();
-  check_activations(
-      *parser->add_option("name", arguments->model, "model, as for train --model")->required()->transform(nn::read_model));
-  add_number(*parser, "--minibatch", arguments->minibatch, core::a_minibatch,
-             "samples of the minibatch whose memory is printed");
-  add_choice(*parser, optim::optimiser_catalogue(), arguments->optimiser, "local optimiser whose memory is counted")
-      ->capture_default_str();
-  parser->add_option("--format", arguments->format, "table, json, or dot for Graphviz")
-      ->capture_default_str()
-      ->check(known_names({"table", "json", "dot"}));
+  add_options(*parser, *arguments);
+  check_activations(*parser->get_option("name"));
   set_examples(*parser,
                "paragrad model 784-512-256-10:relu\n"
                "paragrad model zoo:resnet50 --minibatch 32");

@@ -161,17 +161,6 @@ OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std
   return result;
 }
 
-void require_recurrent(OptionUse& use, const std::string& model) {
-  use.require(nn::make_graph(model).is_recurrent(), {"chunks"},
-              core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
-}
-
-OptionUse use_of_training(const CLI::App& parser, TrainingArguments arguments) {
-  core::OptionList list;
-  arguments.describe(list);
-  return {parser, list};
-}
-
 void settle(const OptionUse& use, TrainingArguments& arguments) {
   use.check();
   train::TrainingOptions& options = arguments.options;

@@ -70,13 +70,16 @@ class OptionUse {
 /// A catalogue for OptionUse::choose, of which the entry `chosen` is used.
 OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen);
 
-/// The use of a training's options. Throws ConfigError for an unknown name of a model or of a catalogue's entry.
-OptionUse use_of_training(const CLI::App& parser, TrainingArguments arguments);
+/// The use of the options that the arguments describe. Throws ConfigError for unknown names.
+template <class Arguments>
+OptionUse use_of(const CLI::App& parser, Arguments& arguments) {
+  core::OptionList list;
+  arguments.describe(list);
+  list.require_valid();
+  return {parser, list};
+}
 
 /// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
 void settle(const OptionUse& use, TrainingArguments& arguments);
-
-/// Marks --chunks as unused unless the model is recurrent, and so trains on sequences.
-void require_recurrent(OptionUse& use, const std::string& model);
 
 }  // namespace paragrad::app

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
@@ -111,6 +112,14 @@ void describe(const std::string& path) {
   print_options(platform);
 }
 
+struct PlatformArguments {
+  std::string file;
+
+  void describe(core::OptionList& list) {
+    list.argument("file", file, "platform file or built-in platform; without it, list these");
+  }
+};
+
 void list_builtin() {
   for (const std::string& name : sim::builtin_platform_names()) {
     const sim::Platform platform = sim::read_platform(name);
@@ -123,14 +132,14 @@ void list_builtin() {
 Command platform_command() {
   auto parser =
       make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
-  auto path = std::make_shared<std::string>();
-  parser->add_option("file", *path, "platform file or built-in platform; without it, list these");
+  auto arguments = std::make_shared<PlatformArguments>();
+  add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad platform\n"
                "paragrad platform k40m-fdr\n"
                "paragrad platform sim/platforms/ethernet-10g.toml");
-  return {parser, [path] {
-            path->empty() ? list_builtin() : describe(*path);
+  return {parser, [arguments] {
+            arguments->file.empty() ? list_builtin() : describe(arguments->file);
             return success;
           }};
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -7,8 +6,8 @@
 
 #include "app/child_process.hpp"
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/finished_run.hpp"
-#include "app/number_options.hpp"
 #include "app/own_program.hpp"
 #include "app/run_labels.hpp"
 #include "core/build_info.hpp"
@@ -20,27 +19,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As in src/python/paragrad/plotting.py, which draws.
-const std::vector<std::string> known_ys{"error", "loss", "train_error", "train_loss"};
-const std::vector<std::string> known_xs{"epochs", "time", "bytes"};
-
 struct PlotArguments {
   std::vector<std::string> runs;
   std::string y = "error", x = "epochs";
   std::vector<std::string> out{"plot.svg"};
   bool log_x = false, log_y = false;
+
+  void describe(core::OptionList& list) {
+    list.arguments("runs", runs,
+                   "folders of runs, or of searches with all their runs; of unfinished runs, what there is so far");
+    // As in src/python/paragrad/plotting.py, which draws.
+    list.choice("y", y, {"error", "loss", "train_error", "train_loss"},
+                "vertical axis; error and loss are those of the validation set");
+    list.choice("x", x, {"epochs", "time", "bytes"},
+                "horizontal axis: passes over the training set, simulated or wall-clock time, or bytes sent per worker");
+    list.words("out", out, "files to write, separated by commas; their names end in .svg or .png");
+    list.flag("log-x", log_x, "logarithmic horizontal axis");
+    list.flag("log-y", log_y, "logarithmic vertical axis");
+  }
 };
-
-void check(const std::string& option, const std::string& value, const std::vector<std::string>& known) {
-  if (std::ranges::find(known, value) == known.end()) throw core::unknown_name("value of " + option, value, known);
-}
-
-void check(const PlotArguments& arguments) {
-  check("--y", arguments.y, known_ys);
-  check("--x", arguments.x, known_xs);
-  for (const std::string& run : arguments.runs)
-    if (!is_search(run)) read_manifest(run);
-}
 
 /// The folder of the Python package: the installed program's, or that of the source.
 std::string package_folder() {
@@ -66,7 +63,8 @@ std::string python_with_matplotlib() {
 
 int plot(PlotArguments arguments) {
   arguments.runs = without_files_of_searches(std::move(arguments.runs));
-  check(arguments);
+  for (const std::string& run : arguments.runs)
+    if (!is_search(run)) read_manifest(run);
   const char* others = std::getenv("PYTHONPATH");
   const std::string path = package_folder() + (others && *others ? core::format(":{}", others) : "");
   std::vector<std::string> command{"/usr/bin/env", "PYTHONPATH=" + path,   python_with_matplotlib(), "-P",
@@ -91,21 +89,7 @@ Command plot_command() {
                   "Draw the learning curves of runs.\n"
                   "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
                   "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.");
-  parser
-      ->add_option("runs", arguments->runs,
-                   "folders of runs, or of searches with all their runs; of unfinished runs, what there is so far")
-      ->required();
-  parser->add_option("--y", arguments->y, "vertical axis; error and loss are those of the validation set")
-      ->check(known_names(known_ys));
-  parser
-      ->add_option("--x", arguments->x,
-                   "horizontal axis: passes over the training set, simulated or wall-clock time, or bytes sent per worker")
-      ->check(known_names(known_xs));
-  parser->add_option("--out", arguments->out, "files to write, separated by commas; their names end in .svg or .png")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  add_flag(*parser, "--log-x", arguments->log_x, "logarithmic horizontal axis");
-  add_flag(*parser, "--log-y", arguments->log_y, "logarithmic vertical axis");
+  add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad plot runs/one runs/eight\n"
                "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/number_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -25,33 +24,33 @@ std::size_t most(std::span<const float> values) {
 
 }  // namespace
 
-void add_checkpoint_options(CLI::App& parser, CheckpointArguments& arguments, const std::string& data_help) {
-  parser.add_option("--data", arguments.options.data, data_help)->required();
-  parser.add_option("--context", arguments.options.context,
-                    "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
-  parser.add_option("--chunks", arguments.options.chunks,
-                    "recurrent models: process whole sequences, or chunks such as 21-64+21 or, with overlap, 21-64+21/32");
-  add_device_option(parser, arguments.device);
-  add_sim_world_options(parser, arguments.world);
-}
-
-void require_used(OptionUse& use, const CheckpointArguments& arguments, const std::string& model) {
-  if (!backend::make_device(arguments.device)->computes())
+void require_computing(const std::string& device) {
+  if (!backend::make_device(device)->computes())
     throw core::ConfigError(
-        core::format("the device '{}' counts work but computes nothing: choose cpu or reference", arguments.device));
-  require_recurrent(use, model);
-  require_world(use, arguments.world);
+        core::format("the device '{}' counts work but computes nothing: choose cpu or reference", device));
 }
 
-void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
-  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
-  add_checkpoint_options(parser, arguments, "data file whose classes are HMM states of words");
-  add_number(parser, "--prior-scale", arguments.prior_scale, core::any_number,
-             "factor of the training set's log class priors, which are subtracted from the log posteriors");
+void CheckpointArguments::describe(core::OptionList& list) {
+  options.describe_samples(list);
+  list.described("data").required();
+  describe_device(list, device);
+  world.describe(list, true);
+  list.group("");
 }
 
-void add_subset_option(CLI::App& parser, std::string& subset) {
-  parser.add_option("--subset", subset, "subset of the data file")->check(known_names(subset_names()));
+void ScoringArguments::describe(core::OptionList& list) {
+  list.argument("checkpoint", checkpoint, "checkpoint.h5 of a run").required();
+  CheckpointArguments::describe(list);
+  list.number("prior-scale", prior_scale, core::any_number,
+              "factor of the training set's log class priors, which are subtracted from the log posteriors");
+}
+
+void describe_subset(core::OptionList& list, std::string& subset) {
+  list.choice("subset", subset, subset_names(), "subset of the data file");
+}
+
+void describe_result(core::OptionList& list, std::string& file) {
+  list.text("result", file, "file to write the result to, as JSON");
 }
 
 data::Subset parse_subset(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/described_options.hpp"
 #include "app/option_use.hpp"
 #include "app/sim_world.hpp"
 #include "speech/viterbi.hpp"
@@ -11,28 +12,40 @@
 
 namespace paragrad::app {
 
+/// Throws ConfigError for a device that only counts.
+void require_computing(const std::string& device);
+
 /// Options of the commands that apply the networks of checkpoints to a data file, on one or more workers.
 struct CheckpointArguments {
   train::TrainingOptions options;  // data, context, chunks
   std::string device = "cpu";
   SimWorldArguments world;
+
+  void describe(core::OptionList& list);
 };
 
-void add_checkpoint_options(CLI::App& parser, CheckpointArguments& arguments, const std::string& data_help);
-
-/// Complains about options that the checkpoint's model or the world does not use. Throws ConfigError for a device that does
-/// not compute.
-void require_used(OptionUse& use, const CheckpointArguments& arguments, const std::string& model);
+/// The use of a command's options with a checkpoint's model. Throws ConfigError for options that this model or the world
+/// does not use, and for a device that does not compute.
+template <class Arguments>
+OptionUse use_with(const std::string& model, const CLI::App& parser, Arguments& arguments) {
+  require_computing(arguments.device);
+  arguments.options.model = model;
+  const OptionUse use = use_of(parser, arguments);
+  use.check();
+  return use;
+}
 
 /// Of `align` and `decode`.
 struct ScoringArguments : CheckpointArguments {
   std::string checkpoint;
   double prior_scale = 1;
+
+  void describe(core::OptionList& list);
 };
 
-void add_scoring_options(CLI::App& parser, ScoringArguments& arguments);
-
-void add_subset_option(CLI::App& parser, std::string& subset);
+/// The options of several commands that choose a subset, and the file for a result.
+void describe_subset(core::OptionList& list, std::string& subset);
+void describe_result(core::OptionList& list, std::string& file);
 
 /// Turns a data file's frames into scores for hidden Markov models of words: a network's posteriors, divided by the class
 /// priors of the file's training labels.

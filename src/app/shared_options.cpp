@@ -1,20 +1,35 @@
 #include "app/shared_options.hpp"
 
-#include "app/described_options.hpp"
 #include "app/foreign_words.hpp"
 #include "backend/activation.hpp"
 #include "backend/backend_info.hpp"
-#include "nn/loss.hpp"
 #include "sim/network/network.hpp"
 
 namespace paragrad::app {
 
-CLI::Option* add_loss_option(CLI::App& parser, std::string& loss) {
-  return add_choice(parser, nn::loss_catalogue(), loss, "loss function to score with");
+core::DescribedOption describe_device(core::OptionList& list, std::string& device) {
+  return list.entry("device", device, backend::device_catalogue, "compute device, and the precision of its matrix products");
 }
 
-CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
-  return add_choice(parser, backend::device_catalogue(), device, "compute device, and the precision of its matrix products");
+core::DescribedOption describe_platform(core::OptionList& list, std::string& platform) {
+  return list.text("platform", platform,
+                   "simulated cluster: a platform file, or a built-in platform such as k40m-fdr (paragrad platform lists "
+                   "them)");
+}
+
+core::DescribedOption describe_network(core::OptionList& list, std::string& network) {
+  return list.entry("network", network, sim::network_catalogue, "network model: how messages share links");
+}
+
+core::DescribedOption describe_oversubscribe(core::OptionList& list, bool& oversubscribe) {
+  return list.flag("oversubscribe", oversubscribe,
+                   "allow more workers than the platform has devices, and share the devices");
+}
+
+core::DescribedOption describe_overwrite(core::OptionList& list, bool& overwrite, const std::string& out) {
+  return list.flag("overwrite", overwrite, "replace an existing run in the `out` folder")
+      .typed_only()
+      .when(!out.empty(), "needs `out`: it replaces the run in that folder");
 }
 
 void check_activations(CLI::Option& model) {
@@ -24,10 +39,6 @@ void check_activations(CLI::Option& model) {
     const std::size_t colon = text.find(':');
     return colon == text.npos || text.starts_with("zoo:") ? std::string() : check(text.substr(colon + 1));
   });
-}
-
-CLI::Option* add_network_option(CLI::App& parser, std::string& network) {
-  return add_choice(parser, sim::network_catalogue(), network, "network model: how messages share links");
 }
 
 }  // namespace paragrad::app

@@ -22,19 +22,19 @@ struct SharpnessArguments : CheckpointArguments {
   std::size_t samples = 0;  // 0: all
   train::SharpnessOptions how;
   std::string result;  // "": no file
-};
 
-void add_options(CLI::App& parser, SharpnessArguments& arguments) {
-  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
-  add_checkpoint_options(parser, arguments, "data file");
-  add_subset_option(parser, arguments.subset);
-  add_number(parser, "--samples", arguments.samples, core::any_count, "use only this many samples of the subset (0: all)");
-  add_number(parser, "--epsilon", arguments.how.epsilon, core::above_zero,
-             "size of the box: a parameter w may change by up to this times (|w| + 1)");
-  add_number(parser, "--steps", arguments.how.steps, {.least = 1, .most = 1000}, "maximum number of steps of the search");
-  add_loss_option(parser, arguments.options.loss)->default_str("as the checkpoint was trained");
-  parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
-}
+  void describe(core::OptionList& list) {
+    list.argument("checkpoint", checkpoint, "checkpoint.h5 of a run").required();
+    CheckpointArguments::describe(list);
+    describe_subset(list, subset);
+    list.number("samples", samples, core::any_count, "use only this many samples of the subset (0: all)");
+    list.number("epsilon", how.epsilon, core::above_zero,
+                "size of the box: a parameter w may change by up to this times (|w| + 1)");
+    list.number("steps", how.steps, {.least = 1, .most = 1000}, "maximum number of steps of the search");
+    options.describe_loss(list).without_default("as the checkpoint was trained");
+    describe_result(list, result);
+  }
+};
 
 class Measuring : public Job {
  public:
@@ -42,11 +42,8 @@ class Measuring : public Job {
 
   void prepare(const Process& process) override {
     checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
-    OptionUse use(parser_);
-    require_used(use, arguments_, checkpoint_.model);
-    use.check();
+    const OptionUse use = use_with(checkpoint_.model, parser_, arguments_);
     if (process.leads()) core::require_replaceable(arguments_.result);
-    arguments_.options.model = checkpoint_.model;
     if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
     source_ = train::open_evaluation_data(arguments_.options, checkpoint_, arguments_.checkpoint);
   }

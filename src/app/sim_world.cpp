@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/number_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/cores.hpp"
 #include "core/errors.hpp"
@@ -13,8 +12,6 @@
 
 namespace paragrad::app {
 namespace {
-
-constexpr const char* group = "Simulation";
 
 /// Faults refer to nodes and links of the file, so nodes can be added but not removed.
 void extend(sim::Platform& platform, int nodes) {
@@ -62,60 +59,39 @@ sim::Platform platform_of(const SimWorldArguments& arguments) {
 
 }  // namespace
 
-void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
-  parser
-      .add_option(
-          "--io", arguments.io,
-          "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
-          "prefetch (while the previous split is processed)")
-      ->check(known_names({"none", "blocking", "prefetch"}))
-      ->group(group);
-  add_number(parser, "--sample-bytes", arguments.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
-             "bytes read per sample (0: as stored, or 4 per input without a data file)")
-      ->group(group);
-  add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "number of emulated workers")
-      ->group(group);
-  parser
-      .add_option(
-          "--platform", arguments.platform,
-          "simulated cluster: a platform file, or a built-in platform such as k40m-fdr (paragrad platform lists them)")
-      ->group(group);
-  add_number(parser, "--nodes", arguments.nodes, {.least = 0, .most = 10000000},
-             "number of nodes, at least as many as in the platform file (0: as in the file)")
-      ->group(group);
-  add_number(parser, "--devices-per-node", arguments.devices_per_node, {.least = 0, .most = 1000000},
-             "devices to use on each node; other workers go to further nodes (0: all)")
-      ->group(group);
-  add_network_option(parser, arguments.network)->group(group);
-  add_flag(parser, "--oversubscribe", arguments.oversubscribe,
-           "allow more workers than the platform has devices, and share the devices")
-      ->group(group);
-  parser
-      .add_option(
-          "--fast-collectives", arguments.fast_collectives,
-          "auto: with --device meta, time an allreduce as a whole where that gives the same times; off: always simulate "
-          "it message by message")
-      ->check(CLI::IsMember({"auto", "off"}))
-      ->group(group);
-  add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 2000000000},
-             "threads of this machine to use; affects nothing but speed (0: one per core)")
-      ->group(group);
+void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
+  const bool emulated = !may_be_real || !platform.empty(), among_ranks = may_be_real && comm::under_mpiexec();
+  const char* const only_ranks = "is for emulated workers, and under mpiexec the ranks are the workers: leave it out";
+  const char* const without_platform = "is for emulated workers: give `platform`, too";
+  list.group("Simulation");
+  const core::DescribedOption cluster = describe_platform(list, platform).when(!among_ranks, only_ranks);
+  if (!may_be_real) cluster.required();
+  list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
+      .when(!among_ranks, only_ranks)
+      .when(emulated, without_platform);
+  const auto condition = list.only_when(emulated, without_platform);
+  list.choice("io", io, {"none", "blocking", "prefetch"},
+              "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
+              "prefetch (while the previous split is processed)");
+  list.number("sample-bytes", sample_bytes, {.least = 0, .most = 1'000'000'000'000},
+              "bytes read per sample (0: as stored, or 4 per input without a data file)")
+      .when(io != "none", "needs `io` blocking or `io` prefetch", "io");
+  list.number("nodes", nodes, {.least = 0, .most = 10000000},
+              "number of nodes, at least as many as in the platform file (0: as in the file)");
+  list.number("devices-per-node", devices_per_node, {.least = 0, .most = 1000000},
+              "devices to use on each node; other workers go to further nodes (0: all)");
+  describe_network(list, network);
+  describe_oversubscribe(list, oversubscribe);
+  list.choice("fast-collectives", fast_collectives, {"auto", "off"},
+              "auto: with `device` meta, time an allreduce as a whole where that gives the same times; off: always simulate "
+              "it message by message");
+  list.number("host-threads", host_threads, {.least = 0, .most = 2000000000},
+              "threads of this machine to use; affects nothing but speed (0: one per core)");
 }
 
 std::unique_ptr<World> make_world(const CLI::App& parser, const SimWorldArguments& arguments, const std::string& device) {
   if (arguments.platform.empty() || comm::under_mpiexec()) return make_real_world(parser, device);
   return std::make_unique<SimWorld>(arguments, device);
-}
-
-void require_world(OptionUse& use, const SimWorldArguments& arguments) {
-  if (comm::under_mpiexec())
-    use.require(false, {"platform", "workers"},
-                "is for emulated workers, and under mpiexec the ranks are the workers: leave it out");
-  use.require(!arguments.platform.empty(),
-              {"workers", "nodes", "devices-per-node", "network", "oversubscribe", "io", "fast-collectives", "host-threads"},
-              "is for emulated workers: give --platform, too");
-  use.require(!arguments.platform.empty() && arguments.io != "none", {"sample-bytes"},
-              "needs --io blocking or --io prefetch", "io");
 }
 
 void print_simulated_time(const core::Json& world) {

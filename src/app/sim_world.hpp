@@ -22,16 +22,14 @@ struct SimWorldArguments {
   int nodes = 0;
   int devices_per_node = 0;
   std::string fast_collectives = "auto";
+
+  /// may_be_real: without a platform, and under mpiexec, there is another world.
+  void describe(core::OptionList& list, bool may_be_real);
 };
 
-void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments);
-
-/// Emulated workers if a platform is given, or else the real world. parser: as for make_real_world. The job must call
-/// require_world() when it prepares.
+/// Emulated workers if a platform is given, or else the real world. parser: as for make_real_world. The job must check the
+/// use of its options when it prepares.
 std::unique_ptr<World> make_world(const CLI::App& parser, const SimWorldArguments& arguments, const std::string& device);
-
-/// Marks the simulation's options as unused without a platform, and a platform under mpiexec.
-void require_world(OptionUse& use, const SimWorldArguments& arguments);
 
 /// Prints how long the work of a simulated world took; nothing of another world. world: as in Job::finish.
 void print_simulated_time(const core::Json& world);

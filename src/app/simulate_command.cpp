@@ -21,28 +21,29 @@ struct SimulationArguments {
   SimWorldArguments world;
   std::array<std::size_t, 3> imaginary_samples{};
   double device_rate = 0;
+
+  void describe(core::OptionList& list) {
+    const bool computes = training.options.computes;
+    const char* const only_timed = "needs `device` meta (a timing run)";
+    training.describe(list);
+    {
+      list.group("Timing runs (--device meta)");
+      const auto condition = list.only_when(!computes, only_timed);
+      const std::array<std::string, 3> names{"train-samples", "valid-samples", "test-samples"};
+      const std::array<std::string, 3> sets{"training", "validation", "test"};
+      for (std::size_t i = 0; i < names.size(); ++i)
+        list.number(names[i], imaginary_samples[i], core::any_count,
+                    core::format("number of {} samples, for timing without `data`", sets[i]));
+      list.number("max-steps", training.options.max_steps, core::any_count,
+                  "number of minibatches to time in each block (0: all)")
+          .off("0");
+    }
+    world.describe(list, false);
+    list.described("fast-collectives").when(!computes, only_timed);
+    list.number("device-rate", device_rate, {.least = 0, .most = 1e12},
+                "known training rate of a single device in samples per second (0: predict it from the platform's roofline)");
+  }
 };
-
-void add_timing_options(CLI::App& parser, SimulationArguments& arguments) {
-  const Heading heading(parser, "Timing runs (--device meta)");
-  const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
-  const std::array<std::string, 3> sets{"training", "validation", "test"};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    add_number(parser, names[i], arguments.imaginary_samples[i], core::any_count,
-               core::format("number of {} samples, for timing without --data", sets[i]));
-  add_number(parser, "--max-steps", arguments.training.options.max_steps, core::any_count,
-             "number of minibatches to time in each block (0: all)");
-}
-
-void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
-  add_training_options(parser, arguments.training);
-  add_timing_options(parser, arguments);
-  add_sim_world_options(parser, arguments.world);
-  parser.get_option("--platform")->required();
-  add_number(parser, "--device-rate", arguments.device_rate, {.least = 0, .most = 1e12},
-             "known training rate of a single device in samples per second (0: predict it from the platform's roofline)")
-      ->group("Simulation");
-}
 
 /// A run either computes, on real data and to the end, or is only timed: then data may be missing and a part of it suffices.
 void check_mode(SimulationArguments& arguments, bool computes) {
@@ -164,10 +165,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(arguments, computes);
   training.options.computes = computes;
-  OptionUse use = use_of_training(parser, training);
-  use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
-              "needs --device meta (a timing run)");
-  use.require(arguments.world.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
+  const OptionUse use = use_of(parser, arguments);
   settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
   const int workers = arguments.world.workers;
@@ -201,7 +199,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
   auto parser = make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
-  add_simulation_options(*parser, *arguments);
+  add_training_options(*parser, *arguments);
   show_first(*parser, common_training_options);
   show_first(*parser, {"workers", "platform"});
   set_examples(*parser,

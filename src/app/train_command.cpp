@@ -1,5 +1,6 @@
-#include "app/number_options.hpp"
+#include "app/described_options.hpp"
 #include "app/option_use.hpp"
+#include "app/shared_options.hpp"
 #include "app/training_job.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
@@ -39,6 +40,19 @@ struct RealArguments {
   TrainingArguments training;
   int workers = 0;
   bool read_ahead = true;
+
+  void describe(core::OptionList& list) {
+    training.describe(list);
+    list.described("data").required();
+    list.group("");
+    list.number("workers", workers, {.least = 0, .most = 1000000},
+                "number of workers, which share the cores of this process or, under mpiexec, of all ranks (0: one; under "
+                "mpiexec, one per rank)")
+        .when(workers > 0, "is not given", "workers");  // 0 is left out of config.toml
+    list.flag("read-ahead", read_ahead,
+              "read the next split while a worker processes the current one (false: only when it is needed)")
+        .typed_only();  // config.toml is for simulate, too
+  }
 };
 
 /// Of config.toml, which names the number of workers: another number of ranks, or emulated workers, can resume the run.
@@ -54,8 +68,7 @@ int run(RealArguments& real, const CLI::App& parser) {
   resolve(arguments);
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
-  OptionUse use = use_of_training(parser, arguments);
-  use.require(real.workers > 0, {"workers"}, "is not given", "workers");  // 0 is left out of config.toml
+  const OptionUse use = use_of(parser, real);
   settle(use, arguments);
   const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world =
@@ -71,15 +84,7 @@ int run(RealArguments& real, const CLI::App& parser) {
 Command train_command() {
   auto arguments = std::make_shared<RealArguments>();
   auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank or several.");
-  add_training_options(*parser, arguments->training);
-  parser->get_option("--data")->required();
-  add_number(
-      *parser, "--workers", arguments->workers, {.least = 0, .most = 1000000},
-      "number of workers, which share the cores of this process or, under mpiexec, of all ranks (0: one; under mpiexec, "
-      "one per rank)");
-  add_flag(*parser, "--read-ahead", arguments->read_ahead,
-           "read the next split while a worker processes the current one (false: only when it is needed)")
-      ->configurable(false);  // config.toml is for simulate, too
+  add_training_options(*parser, *arguments);
   show_first(*parser, common_training_options);
   set_examples(*parser,
                "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"

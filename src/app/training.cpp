@@ -56,11 +56,9 @@ void TrainingArguments::describe(core::OptionList& list) {
 
 void TrainingArguments::describe_run(core::OptionList& list) {
   list.group("Run");
-  list.entry("device", device, backend::device_catalogue, "compute device, and the precision of its matrix products");
+  describe_device(list, device);
   list.text("out", out, "run folder for configuration, manifest, metrics and checkpoint");
-  list.flag("overwrite", overwrite, "replace an existing run in the `out` folder")
-      .typed_only()
-      .when(!out.empty(), "needs `out`: it replaces the run in that folder");
+  describe_overwrite(list, overwrite, out);
   list.number("checkpoint-every", checkpoint_every, core::any_count,
               "blocks between two checkpoints for `resume` in the run folder; each epoch also ends with one (0: none)")
       .off("0")
@@ -78,12 +76,6 @@ void TrainingArguments::describe_run(core::OptionList& list) {
             "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options")
       .unless(out.empty(), "writes into the run folder: choose one with `out`");
   list.flag("quiet", quiet, "print only the result");
-}
-
-void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
-  accept_config_file(parser);
-  add_options(parser, arguments);
-  check_activations(*parser.get_option("--model")->required());
 }
 
 void resolve(TrainingArguments& arguments) {

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/instruments.hpp"
+#include "app/shared_options.hpp"
 #include "train/train.hpp"
 
 namespace paragrad::app {
@@ -35,7 +37,13 @@ struct TrainingArguments {
 inline const std::vector<std::string> common_training_options{
     "data", "model", "strategy", "blocks", "optimiser", "learning-rate", "minibatch", "epochs", "device", "out"};
 
-void add_training_options(CLI::App& parser, TrainingArguments& arguments);
+/// Adds the options of a command that trains.
+template <class Arguments>
+void add_training_options(CLI::App& parser, Arguments& arguments) {
+  accept_config_file(parser);
+  add_options(parser, arguments);
+  check_activations(*parser.get_option("--model"));
+}
 
 /// Checks the options together, and settles those that can be given in several forms. Throws ConfigError.
 void resolve(TrainingArguments& arguments);

@@ -27,7 +27,10 @@ struct OptionInfo {
   std::function<CatalogueInfo()> catalogue{};               ///< if the value names one of its entries
   std::function<std::string(const std::string&)> expand{};  ///< the value that a text stands for, if it is another
   bool typed_only = false;                                  ///< on the command line, not in files
-  std::string off{};                                        ///< a value that may be given even without effect
+  bool required = false;
+  bool positional = false;  ///< a word without the option's name
+  bool many = false;        ///< such words, at least one
+  std::string off{};        ///< a value that may be given even without effect
 
   // With the present values.
   std::string chosen{};   ///< from the catalogue

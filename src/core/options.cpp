@@ -41,20 +41,20 @@ std::vector<std::string> CatalogueInfo::names() const {
   return result;
 }
 
-DescribedOption OptionList::numbers(const std::string& name, std::vector<double>& values, Limits<double> limits,
-                                    const std::string& help) {
-  const auto parse = [name, limits](const std::string& text) {
-    std::vector<double> result;
-    for (const std::string& piece : list_of(name, text)) result.push_back(parse_number<double>(name, piece, limits));
-    return result;
-  };
-  return add({.name = name,
-              .kind = "FLOAT,...",
-              .range = core::describe(limits),
-              .by_default = format("{}", join(values, ",")),
-              .help = help,
-              .check = parse},
+DescribedOption OptionList::words(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  const auto parse = [name](const std::string& text) { return list_of(name, text); };
+  return add({.name = name, .kind = "TEXT,...", .by_default = format("{}", join(values, ",")), .help = help, .check = parse},
              [&values, parse](const std::string& text) { values = parse(text); });
+}
+
+DescribedOption OptionList::argument(const std::string& name, std::string& value, const std::string& help) {
+  return add({.name = name, .kind = "TEXT", .by_default = value, .help = help, .positional = true},
+             [&value](const std::string& text) { value = text; });
+}
+
+DescribedOption OptionList::arguments(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  return add({.name = name, .kind = "TEXT", .help = help, .required = true, .positional = true, .many = true},
+             [&values](const std::string& text) { values.push_back(text); });
 }
 
 DescribedOption OptionList::flag(const std::string& name, bool& value, const std::string& help) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/join.hpp"
 #include "core/limits.hpp"
 #include "core/option_info.hpp"
 
@@ -47,9 +48,15 @@ class DescribedOption {
     return *this;
   }
 
-  /// There is no value unless one is given.
-  DescribedOption without_default() const {
-    info_->by_default.clear();
+  /// There is no value unless one is given, and then perhaps what a text says instead.
+  DescribedOption without_default(const std::string& instead = "") const {
+    info_->by_default = instead;
+    return *this;
+  }
+
+  /// It must be given.
+  DescribedOption required() const {
+    info_->required = true;
     return *this;
   }
 
@@ -62,6 +69,9 @@ class DescribedOption {
  private:
   OptionInfo* info_;
 };
+
+/// The parts between commas. Throws OptionError if one is empty.
+std::vector<std::string> list_of(const std::string& option, const std::string& text);
 
 /// A struct of options describes its members once, in `void describe(core::OptionList& list)`. From this description come
 /// the command line, configuration files, help, completions and manual, and the reading of values.
@@ -125,8 +135,29 @@ class OptionList {
   }
 
   /// Numbers separated by commas.
-  DescribedOption numbers(const std::string& name, std::vector<double>& values, Limits<double> limits,
-                          const std::string& help);
+  template <class T>
+  DescribedOption numbers(const std::string& name, std::vector<T>& values, std::type_identity_t<Limits<T>> limits,
+                          const std::string& help) {
+    const auto parse = [name, limits](const std::string& text) {
+      std::vector<T> result;
+      for (const std::string& piece : list_of(name, text)) result.push_back(parse_number<T>(name, piece, limits));
+      return result;
+    };
+    return add({.name = name,
+                .kind = format("{},...", kind_of<T>()),
+                .range = core::describe(limits),
+                .by_default = format("{}", join(values, ",")),
+                .help = help,
+                .check = parse},
+               [&values, parse](const std::string& text) { values = parse(text); });
+  }
+
+  /// Words separated by commas.
+  DescribedOption words(const std::string& name, std::vector<std::string>& values, const std::string& help);
+
+  /// A word of the command line, or all that are left, by their place instead of a name.
+  DescribedOption argument(const std::string& name, std::string& value, const std::string& help);
+  DescribedOption arguments(const std::string& name, std::vector<std::string>& values, const std::string& help);
 
   DescribedOption flag(const std::string& name, bool& value, const std::string& help);
 
@@ -268,9 +299,6 @@ CatalogueInfo info_of(std::string kind, std::string plural, const std::vector<En
 
 /// The values of the entry's own options, given or default.
 std::map<std::string, std::string> values_of(const EntryInfo& entry, const Settings& settings);
-
-/// The parts between commas. Throws OptionError if one is empty.
-std::vector<std::string> list_of(const std::string& option, const std::string& text);
 
 /// Throws ConfigError for a setting that is none of the options of what `whose` names: "resnet has no 'dept'; it takes
 /// depth, side".

@@ -144,11 +144,11 @@ Remarks Bmuf::report(comm::Worker& worker) {
   comm::sum_in_rank_order(worker.comm(), squares);  // if every worker owns everything, both are too large by the same factor
   const double gain = momentum_ / (1 - momentum_) * (options_.kind == Kind::nbm_cntk ? 1 + momentum_ : 1);
   const double part = squares[1] > 0 ? gain * std::sqrt(squares[0] / squares[1]) : 0, share = pending_ / blocks_;
-  return {
-      {core::format("block momentum still holds {:.3g} blocks' updates, {:.3g} % of all {:.0f}; they would move the model "
-                    "by {:.3g} % of its norm",
-                    pending_, 100 * share, blocks_, 100 * part)},
-      {{"pending_updates", pending_}, {"pending_share", share}, {"pending_norm", part}}};
+  return {{core::format(
+              "block momentum still holds the updates of {:.3g} blocks, {:.3g} % of all {:.0f}; they would move the model "
+              "by {:.3g} % of its norm",
+              pending_, 100 * share, blocks_, 100 * part)},
+          {{"pending_updates", pending_}, {"pending_share", share}, {"pending_norm", part}}};
 }
 
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {

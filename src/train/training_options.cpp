@@ -49,28 +49,18 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
 
 void describe_task(core::OptionList& list, TrainingOptions& options) {
   list.group("Task");
-  list.text("data", options.data, "data file (HDF5, see data/README.md)");
+  options.describe_samples(list);
   list.text("model", options.model,
             core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
                          "440-5x1024-1000:relu, or file:PATH, a text of nodes, or zoo:NAME: {}",
                          core::join(nn::zoo_catalogue().names(), ", ")))
+      .required()
       .expand(nn::read_model);
-  list.entry(
-      "loss", options.loss, nn::loss_catalogue,
-      "loss function; squared_error also takes real-valued targets; ctc (recurrent models only) needs no alignment of "
-      "labels to frames");
-  list.text("context", options.context,
-            "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
-      .when(!options.data.empty(), "applies to the frames of a data file: give `data` too, or leave it out");
+  options.describe_loss(list);
   list.number("label-smoothing", options.label_smoothing, core::below_one,
               "share of the target output that all classes divide equally, in training with cross_entropy (0: none)")
       .when(options.loss == "cross_entropy", core::format("applies to `loss` cross_entropy, not to {}", options.loss))
       .when(options.epochs > 0, network_only);
-  list.text("chunks", options.chunks,
-            "recurrent models: train on whole sequences (whole), or on chunks with frames of context before and after "
-            "(21-64+21), which may overlap (21-64+21/32)")
-      .when(options.model.empty() || nn::make_graph(options.model).is_recurrent(),
-            core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(options.model)));
   describe_end(list, options);
   list.number("seed", options.seed, core::any_seed,
               "random seed of initial weights, partition, order of blocks and samples");
@@ -214,6 +204,23 @@ void PretrainingOptions::describe(core::OptionList& list, const std::string& opt
   list.choice("visible-units", visible_units, {"binomial", "gaussian"},
               "visible units of the first machine: binomial for features from 0 to 1, gaussian for mean 0 and variance 1");
   machine.describe(list);
+}
+
+void TrainingOptions::describe_samples(core::OptionList& list) {
+  list.text("data", data, "data file (HDF5, see data/README.md)");
+  list.text("context", context, "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
+      .when(!data.empty(), "applies to the frames of a data file: give `data` too, or leave it out");
+  list.text("chunks", chunks,
+            "recurrent models: take whole sequences (whole), or chunks with frames of context before and after (21-64+21), "
+            "which may overlap (21-64+21/32)")
+      .when(model.empty() || nn::make_graph(model).is_recurrent(),
+            core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
+}
+
+core::DescribedOption TrainingOptions::describe_loss(core::OptionList& list) {
+  return list.entry("loss", loss, nn::loss_catalogue,
+                    "loss function; squared_error also takes real-valued targets; ctc (recurrent models only) needs no "
+                    "alignment of labels to frames");
 }
 
 void TrainingOptions::describe(core::OptionList& list) {

@@ -81,6 +81,10 @@ struct TrainingOptions {
 
   /// All but `servers`, `computes` and `max_steps`.
   void describe(core::OptionList& list);
+
+  /// Of these, what a model needs to read samples, and what it is scored with.
+  void describe_samples(core::OptionList& list);
+  core::DescribedOption describe_loss(core::OptionList& list);
 };
 
 /// The schedule's rate and number of epochs from the other options.

@@ -52,7 +52,7 @@ class Compare(CliTest):
             self.assertEqual(plain.replace(" ", ""), "".join(line).replace(" ", ""))
             if record["valid_error"] is not None:
                 self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
-        self.assert_refused(run("compare", *folders, "--format", "xml"), "unknown format 'xml'", "markdown")
+        self.assert_refused(run("compare", *folders, "--format", "xml"), "--format: 'xml' is unknown", "markdown")
 
     def test_other_folders_are_told_from_trainings(self):
         table = ["--workers", "2", "--platform", PLATFORM, "--bytes", "1kB"]

@@ -65,7 +65,7 @@ class ForeignModel(FolderTest):
     def test_the_table_of_commands_is_complete(self):
         """A new command that reads a checkpoint must be added to commands()."""
         sources = {path.stem.removesuffix("_command") for path in (ROOT / "src/app").glob("*_command.cpp")
-                   if re.search(r"add_checkpoint_options|add_scoring_options", path.read_text())}
+                   if re.search(r"CheckpointArguments::describe|ScoringArguments::describe", path.read_text())}
         self.assertEqual(sources, {"evaluate", "decode", "align", "sharpness"})
 
     def test_classes_in_another_order_are_numbered_by_their_names(self):

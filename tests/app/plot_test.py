@@ -92,7 +92,7 @@ class Names(unittest.TestCase):
     def test_the_program_knows_those_of_the_package(self):
         command, package = ((ROOT / "src" / name).read_text() for name in ("app/plot_command.cpp", "python/paragrad/plotting.py"))
         for axis in ("y", "x"):
-            names = re.findall(r'"(\w+)"', re.search(rf"known_{axis}s{{(.*?)}}", command)[1])
+            names = re.findall(r'"(\w+)"', re.search(rf'"{axis}", {axis}, {{(.*?)}}', command)[1])
             self.assertEqual(names, re.findall(r'"(\w+)":', re.search(rf"^{axis.upper()} = {{(.*?)}}", package, re.MULTILINE)[1]))
             self.assertGreater(len(names), 2)
 
@@ -236,7 +236,7 @@ class Plot(CliTest):
         for arguments, *parts in (
             ([self.folder], "is not a run folder: it has no manifest.json"), ([elsewhere], "not the folder of a training"),
             ([self.timed], "timed' has no validation error"), ([sgd, sgd], "sgd-1' is given twice"),
-            ([sgd, "--y", "errors"], "--y 'errors'", "train_loss"), ([sgd, "--x", "t"], "--x 't'", "epochs, time, bytes"),
+            ([sgd, "--y", "errors"], "--y: 'errors'", "train_loss"), ([sgd, "--x", "t"], "--x: 't'", "epochs, time, bytes"),
             ([sgd, "--out", f"{self.folder}/a.svg,b.pdf"], "'b.pdf'", ".svg or .png"),
             ([sgd, "--out", f"{self.folder}/none/a.svg"], "cannot write", "No such file or directory"), ([], "runs is required"),
         ):

@@ -3,7 +3,7 @@
 
 #include "app/cntk/cntk_import.hpp"
 #include "app/command.hpp"
-#include "app/number_options.hpp"
+#include "app/described_options.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
@@ -23,6 +23,15 @@ struct Arguments {
   std::string out;
   int workers = 0;
   bool strict = false;
+
+  void describe(core::OptionList& list) {
+    list.argument("file", file, "CNTK configuration file").required();
+    list.text("out", out, "file to write (default: print the configuration)");
+    list.number(
+        "workers", workers, {.least = 0, .most = 100000000},
+        "number of workers that will train, by which counts that CNTK gives for all workers are divided (0: unknown)");
+    list.flag("strict", strict, "fail on keys that are unknown or cannot be expressed");
+  }
 };
 
 /// Under --strict, throws one sentence that lists everything that would be lost.
@@ -33,14 +42,6 @@ void refuse_losses(const CntkImport& import) {
   if (!lost.empty())
     throw core::ConfigError(
         core::format("'{}' cannot be converted without losses (--strict): {}", import.file, core::join(lost, "; ")));
-}
-
-void add_options(CLI::App& parser, Arguments& arguments) {
-  parser.add_option("file", arguments.file, "CNTK configuration file")->required();
-  parser.add_option("--out", arguments.out, "file to write (default: print the configuration)");
-  add_number(parser, "--workers", arguments.workers, {.least = 0, .most = 100000000},
-             "number of workers that will train, by which counts that CNTK gives for all workers are divided (0: unknown)");
-  add_flag(parser, "--strict", arguments.strict, "fail on keys that are unknown or cannot be expressed");
 }
 
 int run(const Arguments& arguments) {
