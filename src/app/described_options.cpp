@@ -31,7 +31,7 @@ CLI::Option* add_argument(CLI::App& parser, const core::OptionList::Member& memb
   return option->default_str(info.by_default);
 }
 
-CLI::Option* add(CLI::App& parser, const core::OptionList::Member& member) {
+void add(CLI::App& parser, const core::OptionList::Member& member) {
   const core::OptionInfo& info = member.info;
   const std::string help = with_flags(info.help) + (info.catalogue ? parameters_in(info.catalogue()) : "");
   CLI::Option* const option = info.positional
@@ -40,9 +40,9 @@ CLI::Option* add(CLI::App& parser, const core::OptionList::Member& member) {
   option->configurable(!info.typed_only)->required(info.required);
   if (!info.group.empty()) option->group(info.group);
   if (info.expand) option->transform(info.expand);
-  if (!info.catalogue) return option;
+  if (!info.catalogue) return;
   const core::CatalogueInfo catalogue = info.catalogue();
-  return option->check(no_foreign_word(catalogue.kind, catalogue.names()));
+  option->check(no_foreign_word(catalogue.kind, catalogue.names()));
 }
 
 }  // namespace
@@ -51,14 +51,6 @@ std::string type_of(const core::OptionInfo& info) {
   if (!info.range.empty()) return core::format("{}:{}", info.kind, info.range);
   const std::vector<std::string> values = info.catalogue ? info.catalogue().names() : info.values;
   return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, core::join(values, ","));
-}
-
-CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,
-                        const std::string& description) {
-  core::OptionList list;
-  list.entry(
-      catalogue.kind, chosen, [catalogue] { return catalogue; }, description);
-  return add(parser, list.members().front());
 }
 
 void add_options(CLI::App& parser, const core::OptionList& list) {

@@ -8,10 +8,6 @@ namespace paragrad::app {
 /// "UINT:0 to 1024", "TEXT:{truncate,norm}"
 std::string type_of(const core::OptionInfo& info);
 
-/// Adds an option that chooses from a catalogue.
-CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,
-                        const std::string& description);
-
 /// Adds the options that a list describes. What it sets must exist when the parser runs.
 void add_options(CLI::App& parser, const core::OptionList& list);
 

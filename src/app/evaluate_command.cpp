@@ -5,7 +5,6 @@
 #include "app/command.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
-#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"

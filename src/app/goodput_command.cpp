@@ -6,7 +6,6 @@
 #include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
-#include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"

@@ -3,7 +3,6 @@
 
 #include "app/command.hpp"
 #include "app/described_options.hpp"
-#include "app/number_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"

@@ -6,13 +6,9 @@
 #include <sstream>
 
 #include "app/option_values.hpp"
-#include "comm/compression/gradient_sum.hpp"
-#include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
-#include "nn/model.hpp"
-#include "nn/node_text.hpp"
 
 namespace paragrad::app {
 namespace {

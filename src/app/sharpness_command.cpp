@@ -2,10 +2,8 @@
 #include <string>
 
 #include "app/command.hpp"
-#include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
-#include "app/shared_options.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "app/option_use.hpp"
 #include "app/world.hpp"
 #include "core/json.hpp"
+#include "core/options.hpp"
 #include "sim/simulation.hpp"
 
 namespace paragrad::app {

@@ -5,7 +5,6 @@
 
 #include "app/device_rate.hpp"
 #include "app/failing_cluster.hpp"
-#include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/sim_world.hpp"
 #include "app/training_job.hpp"

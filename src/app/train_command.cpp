@@ -1,6 +1,5 @@
 #include "app/described_options.hpp"
 #include "app/option_use.hpp"
-#include "app/shared_options.hpp"
 #include "app/training_job.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"

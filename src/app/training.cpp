@@ -4,9 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "app/described_options.hpp"
 #include "app/shared_options.hpp"
-#include "backend/backend_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/pretraining.hpp"
