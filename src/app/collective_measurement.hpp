@@ -10,6 +10,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/operations.hpp"
+#include "core/options.hpp"
 #include "sim/platform.hpp"
 
 namespace paragrad::app {

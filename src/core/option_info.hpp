@@ -30,12 +30,12 @@ struct OptionInfo {
   bool required = false;
   bool positional = false;  ///< a word without the option's name
   bool many = false;        ///< such words, at least one
-  std::string off{};        ///< a value that may be given even without effect
+  std::string off{};        ///< a value that may be given even if the option has no effect
 
   // With the present values.
   std::string chosen{};   ///< from the catalogue
   std::string unused{};   ///< why it has no effect: what follows its name in a message, "needs `auto-minibatch`"
-  std::string refines{};  ///< the option of the feature it belongs to: if that was given, this one may be without effect
+  std::string refines{};  ///< the option that switches on what this one adjusts; if that was given, this one is no error
   std::string refused{};  ///< why it cannot be combined with another option
 };
 

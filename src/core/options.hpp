@@ -36,7 +36,7 @@ class DescribedOption {
     return *this;
   }
 
-  /// This value, like false and that of no option, may be given even without effect.
+  /// This value may be given even if the option has no effect, since it switches off what is absent anyway.
   DescribedOption off(const std::string& value) const {
     info_->off = value;
     return *this;

@@ -106,6 +106,19 @@ class Interrupted(CliTest):
                 again = self.interrupted([*command, "--resume"], lambda: len(set(self.seen(out))) > before + 2)
                 self.assertIn("; the same command continues the run\n", again)
 
+    def test_truth_values_in_the_spelling_of_another_version_continue(self):
+        """Earlier versions wrote 0 and 1 into config.toml, and their states are identified by its text."""
+        for name, value in (("keep-best", "0"), ("shuffle", "1")):
+            out = self.folder / f"spelling-{name}"
+            command = self.command("train", out, "--checkpoint-every", "2")
+            self.interrupted([*command, f"--{name}={value}"], lambda: len(set(self.seen(out))) > 1)
+            before = len(set(self.seen(out)))
+            now = f"--{name}={'true' if value == '1' else 'false'}"
+            with self.subTest(option=name):
+                again = self.interrupted([*command, now, "--resume"], lambda: len(set(self.seen(out))) > before + 1)
+                self.assertIn("; the same command continues the run\n", again)
+                self.assertIn(f"{name}={value}\n", (out / "config.toml").read_text())
+
     def test_before_the_first_epoch_the_same_command_starts_again(self):
         for more, resume in ([], []), (["--checkpoint-every", "100000"], ["--resume"]):
             out = self.folder / f"early{len(more)}"

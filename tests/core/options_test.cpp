@@ -1,5 +1,8 @@
 #include "core/options.hpp"
 
+#include <cmath>
+#include <stdexcept>
+
 #include "catch.hpp"
 
 using namespace paragrad;
@@ -112,4 +115,58 @@ TEST_CASE("a parameter belongs to the entries that take one", "[core]") {
   CHECK(find_entry("wheel", "solid", known).info.name == "solid");
   CHECK(find_entry("wheel", "spoked:12", known).info.name == "spoked");
   CHECK_THROWS_WITH(find_entry("wheel", "solid:12", known), "wheel 'solid:12' takes no parameter: write solid");
+}
+
+namespace {
+
+struct Wagon {
+  int horses = 2, riders = 0;
+  bool bells = false;
+  double whip = 0;
+  std::string wheel = "solid";
+  Settings of_wheel;
+
+  void describe(OptionList& list) {
+    list.number("horses", horses, {.least = 0, .most = 8}, "how many pull");
+    list.flag("bells", bells, "on the harness").unless(riders > 4, "would not be heard by so many `riders`");
+    {
+      const auto pulled = list.only_when(horses > 0, "needs `horses`", "horses");
+      list.number("whip", whip, zero_or_more, "length").off("0").when(riders > 0, "needs `riders`");
+    }
+    list.number("riders", riders, {.least = 0, .most = 9}, "how many sit");
+    list.entry("wheel", wheel, wheels, "kind of wheel");
+    list.entries(wheels(), wheel, of_wheel);
+  }
+
+  OptionInfo described(const std::string& name) {
+    OptionList list;
+    describe(list);
+    for (const auto& [info, _] : list.members())
+      if (info.name == name) return info;
+    throw std::logic_error(name);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("conditions of options hold for the present values", "[core]") {
+  Wagon wagon{.horses = 0, .riders = 5};
+  CHECK(wagon.described("whip").unused == "needs `horses`");  // that of the group comes first
+  CHECK(wagon.described("whip").refines == "horses");
+  CHECK(wagon.described("riders").unused.empty());  // not of the group
+  CHECK(wagon.described("bells").refused == "would not be heard by so many `riders`");
+  wagon.horses = 1;
+  CHECK(wagon.described("whip").unused.empty());
+  wagon.riders = 0;
+  CHECK(wagon.described("whip").unused == "needs `riders`");
+  CHECK(wagon.described("bells").refused.empty());
+  CHECK(wagon.described("size").help == "spoked: diameter");  // of an entry, which is named
+}
+
+TEST_CASE("what is outside its range or cannot be combined is refused, unless it is off", "[core]") {
+  require_valid(Wagon{});
+  require_valid(Wagon{.riders = 5});  // the bells are off
+  CHECK_THROWS_WITH(require_valid(Wagon{.riders = 5, .bells = true}), "`bells` would not be heard by so many `riders`");
+  CHECK_THROWS_WITH(require_valid(Wagon{.horses = 9}), "`horses`: '9' is not a whole number from 0 to 8");
+  CHECK_THROWS_WITH(require_valid(Wagon{.whip = NAN}), contains_text("`whip`: 'nan'"));
 }
