@@ -29,9 +29,17 @@ struct Blas {
   std::string configuration;
 };
 
+// Its thousands of symbols are its own: RTLD_DEEPBIND finds them there first, instead of after the fifty libraries of the
+// program, which takes a quarter of the time. The sanitizers' runtimes refuse that flag.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int loading = RTLD_NOW | RTLD_LOCAL;
+#else
+constexpr int loading = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
+
 void* open_library() {
   for (const char* file : {"libopenblas.so.0", PARAGRAD_OPENBLAS})
-    if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
+    if (void* library = dlopen(file, loading)) return library;
   throw core::ConfigError(core::format("OpenBLAS cannot be loaded ({}): install libopenblas0", dlerror()));
 }
 
