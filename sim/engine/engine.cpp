@@ -96,6 +96,11 @@ void Engine::block(Wait reason) {
   suspend();
 }
 
+void Engine::release_unused_stack() {
+  constexpr std::size_t many = 1000;
+  if (fibers_.size() >= many) current_->release_unused_stack();
+}
+
 void Engine::wake_at(Fiber& fiber, Time at) {
   fiber.set_waiting_for({});
   schedule(std::max(at, fiber.own_time()), fiber.actor(), fiber, 0);

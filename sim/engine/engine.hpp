@@ -110,6 +110,9 @@ class Engine {
   }
   void wake_at(Fiber& fiber, Time at);
 
+  /// The fiber has gone deeper into its stack than it waits: if there are many fibers, that memory is given back.
+  void release_unused_stack();
+
   /// Runs `task` on the host pool; the fiber continues at now() + duration(), which is called when the task has ended.
   /// at_least: a lower bound on that duration, known in advance; events before now() + at_least are processed meanwhile. A
   /// shorter duration() is a logic_error. Settles first.

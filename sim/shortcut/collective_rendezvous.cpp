@@ -19,6 +19,7 @@ CollectiveRendezvous::CollectiveRendezvous(Cluster& cluster, int host_threads, b
 
 bool CollectiveRendezvous::join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
   if (!enabled_ || data.empty() || cluster_.workers == 1) return false;
+  cluster_.engine.release_unused_stack();
   cluster_.engine.settle();
   const std::uint64_t call = ++calls_[static_cast<std::size_t>(comm.rank())];
   if (call <= message_by_message_) return false;

@@ -74,17 +74,12 @@ comm::MpiSession::Deaths deaths_of(const train::TrainingOptions& options) {
   }
 }
 
-std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const train::TrainingOptions& options,
-                                 const train::Output& output, const std::function<void(comm::Worker&)>& train) {
+namespace {
+
+/// A worker's part next to servers. Apart from run_role, so that it takes no room on the stacks of other runs.
+[[gnu::noinline]] std::vector<LostWorker> run_next_to_servers(comm::Worker& all_ranks, int workers,
+                                                              const std::function<void(comm::Worker&)>& train) {
   std::vector<LostWorker> lost;
-  if (!has_servers(options)) {
-    train(all_ranks);
-    return lost;
-  }
-  if (all_ranks.rank() >= workers) {
-    train::serve(all_ranks, workers, options, output);
-    return lost;
-  }
   comm::GroupWorker group(all_ranks, 0, 1, workers);
   comm::ShrinkingWorker worker(group);
   try {
@@ -101,6 +96,18 @@ std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const tra
     all_ranks.membership().tell_loss();
   }
   return lost;
+}
+
+}  // namespace
+
+std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const train::TrainingOptions& options,
+                                 const train::Output& output, const std::function<void(comm::Worker&)>& train) {
+  if (has_servers(options) && all_ranks.rank() < workers) return run_next_to_servers(all_ranks, workers, train);
+  if (has_servers(options))
+    train::serve(all_ranks, workers, options, output);
+  else
+    train(all_ranks);
+  return {};
 }
 
 void print_lost(const std::vector<LostWorker>& lost) {

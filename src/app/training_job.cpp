@@ -1,5 +1,6 @@
 #include "app/training_job.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "app/interruption.hpp"
@@ -95,18 +96,25 @@ void TrainingJob::keep_told(train::Output& output) {
   };
 }
 
-void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
+train::Output TrainingJob::output_for(const comm::Worker& worker, const AddedTime& added) {
   train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
   if (opened_.folder) output.begin = [this] { opened_.folder->begin(); };
   output.while_saving = added.saving;
   output.after_block = check_interruption;
   complete(output);
   if (progress_ && worker.rank() == 0) keep_told(output);
+  return output;
+}
+
+// Whatever is large is on the heap: thousands of emulated workers wait in a training, with a page of stack each.
+void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
+  const std::unique_ptr<const train::Output> output(new train::Output(output_for(worker, added)));
   require_library(worker.comm(), options_.strategy_settings);
   instruments_->watch(worker, [&](comm::Worker& watched) {
-    auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {
-      train::Result mine = train::train(member, options_, {*source_, added.reading}, output);
-      if (member.rank() == 0) result_ = std::move(mine);
+    auto lost = run_role(watched, workers_, options_, *output, [&](comm::Worker& member) {
+      const std::unique_ptr<train::Result> mine(
+          new train::Result(train::train(member, options_, {*source_, added.reading}, *output)));
+      if (member.rank() == 0) result_ = std::move(*mine);
     });
     if (watched.rank() == 0) lost_ = std::move(lost);
   });

@@ -53,6 +53,7 @@ class TrainingJob : public Job {
   // What SIGINT and SIGTERM print.
   void find_saved_state();
   void tell_what_is_saved() const;
+  train::Output output_for(const comm::Worker& worker, const AddedTime& added);
   void keep_told(train::Output& output);
 
   const TrainingArguments& arguments_;

@@ -76,6 +76,10 @@ void Fiber::switch_in() {
 }
 
 void Fiber::switch_out() {
+  if (std::exchange(releases_stack_, false)) {
+    constexpr std::ptrdiff_t of_this_call = 512;  // bytes, with those of the functions that it calls
+    StackPool::release_below(own_stack_, static_cast<const std::byte*>(__builtin_frame_address(0)) - of_this_call);
+  }
   sanitizers::leave_stack(&own_fake_stack_, caller_stack_, caller_stack_bytes_);
   sanitizers::become_thread(caller_thread_);
   caller_ = std::move(caller_).resume();

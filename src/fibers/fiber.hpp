@@ -40,6 +40,9 @@ class Fiber {
   void switch_in();  ///< scheduler -> fiber; returns when the fiber suspends or ends. Throws StackOverflow if it detects one
   void switch_out();  ///< fiber -> scheduler
 
+  /// For the fiber itself: the memory that deeper calls have used of its stack is given back when it next waits.
+  void release_unused_stack() { releases_stack_ = true; }
+
   struct Abandoned {};  ///< unwinds the stack of a fiber that will not continue
 
   /// "worker 1 waits for a message from worker 0; …": of those that have not ended and wait for something.
@@ -84,6 +87,7 @@ class Fiber {
   std::size_t caller_stack_bytes_ = 0;
   const void* own_stack_ = nullptr;
   bool guarded_;
+  bool releases_stack_ = false;
   std::size_t own_stack_bytes_ = 0;
   // ThreadSanitizer treats fibers as threads that the program switches itself.
   void* caller_thread_ = nullptr;

@@ -48,7 +48,14 @@ boost::context::stack_context StackPool::allocate() {
 
 void StackPool::deallocate(boost::context::stack_context& stack) {
   const auto* top = static_cast<std::byte*>(stack.sp);
+  release_below(top - stack_bytes_, top);
   free_.push_back(static_cast<std::size_t>(top - base_) / stack_bytes_ - 1);
+}
+
+void StackPool::release_below(const void* lowest, const void* in_use) {
+  auto* begin = const_cast<std::byte*>(static_cast<const std::byte*>(lowest)) + page;  // the lowest shows an overflow
+  const std::size_t bytes = static_cast<std::size_t>(static_cast<const std::byte*>(in_use) - begin) / page * page;
+  madvise(begin, bytes, MADV_DONTNEED);
 }
 
 }  // namespace paragrad::fibers

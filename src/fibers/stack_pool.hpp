@@ -24,6 +24,10 @@ class StackPool {
 
   bool guarded() const { return count_ <= guarded_at_most; }
 
+  /// Gives back the memory of the pages of a stack below `in_use`, an address in it; what they held is lost, except for the
+  /// lowest.
+  static void release_below(const void* lowest, const void* in_use);
+
   /// Whether a stack without guard page seems to have been too small.
   static bool overflown(const void* lowest) {
     std::uint64_t words[8];

@@ -69,7 +69,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& 
       replica_.step = exchanging() ? step_sizes_.of(rate, together) : step_sizes_.of_part(rate, mine, together);
       if (exchanging() || mine > 0)
         convert_state(exchanging() ? 1 : static_cast<double>(mine) / static_cast<double>(together));
-      train_minibatch(mine, samples, sums);
+      exchanging() ? exchange_minibatch(mine, samples, sums) : descend_minibatch(mine, samples, sums);
     }
     settle_losses(sums);
   };
@@ -94,8 +94,7 @@ void BlockTrainer::convert_state(double share) {
   share_ = share;
 }
 
-void BlockTrainer::train_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums) {
-  if (exchanging()) return exchange_minibatch(mine, samples, sums);
+void BlockTrainer::descend_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums) {
   Minibatch minibatch(*learner_, worker_.device(), samples, mine);
   losses_.enter(minibatch.descend(replica_.step, losses_.next_slot()), minibatch_);
   if (losses_.full()) settle_losses(sums);

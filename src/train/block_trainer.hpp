@@ -63,8 +63,9 @@ class BlockTrainer {
   bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
   bool exchanging() const { return !setting_.alone && exchanges(); }
   void train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
-  void convert_state(double share);
-  void train_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
+  // Not inlined: workers wait in exchange_minibatch, and how deep that is decides how many can be emulated.
+  [[gnu::noinline]] void convert_state(double share);
+  [[gnu::noinline]] void descend_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
   void exchange_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
   void synchronise(std::size_t samples);
   void settle_losses(Sums& sums);

@@ -11,7 +11,7 @@ from paragrad_cli import PROGRAM, ROOT, FolderTest, run
 
 GROWTH = 1.6              # of the processor time per worker, if there are eight times as many; log2 gives 1.25
 GROWTH_OF_SHORT_RUNS = 3  # which other work on the machine disturbs more; a cost that grows with the workers gives 8
-BYTES_PER_WORKER = 20_000  # 18,300 with this network; a page of stack more would be 22,400
+BYTES_PER_WORKER = 16_000  # 14,900 with this network; a page of stack more would be 19,000
 TIMING = ("--device", "meta", "--epochs", "1", "--blocks", "1", "--max-steps", "1", "--device-rate", "240", "--platform",
           ROOT / "sim/platforms/p100-aries.toml", "--collective", "halving_doubling", "--quiet")
 STRATEGIES = json.loads(run("help", "strategy", "--format", "json").stdout)[0]["entries"]

@@ -1,6 +1,10 @@
 #include "sim/engine/engine.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <fstream>
 
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
@@ -34,6 +38,47 @@ TEST_CASE("thousands of workers agree on a sum", "[sim]") {
     right += one == workers;
   });
   CHECK(right == workers);
+}
+
+namespace {
+
+std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+constexpr std::size_t deep = 40'000;  // bytes
+
+[[gnu::noinline]] void go_deep() {
+  std::array<volatile char, deep> local;
+  std::fill(local.begin(), local.end(), 'x');
+}
+
+}  // namespace
+
+TEST_CASE("a stack that was deep keeps what is in use and gives back the rest", "[sim]") {
+  constexpr std::uint32_t fibers = 2'000;
+  const auto resident_with = [&](bool releases) {
+    Engine engine(fibers, 1, 64 * 1024);
+    int intact = 0;
+    std::size_t resident = 0;
+    for (std::uint32_t i = 0; i < fibers; ++i)
+      engine.spawn(i, [&, i] {
+        std::array<std::uint32_t, 100> in_use;
+        in_use.fill(i);
+        go_deep();
+        if (releases) engine.release_unused_stack();
+        engine.sleep(1);
+        if (i == 0) resident = resident_bytes();
+        intact += std::ranges::count(in_use, i) == 100;
+      });
+    engine.run();
+    CHECK(intact == fibers);
+    return resident;
+  };
+  const std::size_t released = resident_with(true), kept = resident_with(false);
+  CHECK(released + fibers * deep / 2 < kept);
 }
 
 TEST_CASE("fibers run in the order of time, then of actor", "[sim]") {
