@@ -6,13 +6,11 @@
 
 #include "app/config_file.hpp"
 #include "app/foreign_words.hpp"
-#include "app/number_options.hpp"
 #include "app/option_values.hpp"
 #include "app/option_words.hpp"
 #include "app/program_parser.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/join.hpp"
 #include "core/printable.hpp"
 
 namespace paragrad::app {
@@ -83,12 +81,7 @@ void set_examples(CLI::App& parser, const std::string& commands) {
   parser.footer("Examples:\n  " + CLI::detail::find_and_replace(commands, "\n", "\n  "));
 }
 
-CLI::Validator known_names(const std::vector<std::string>& names) {
-  return {[](std::string&) { return std::string(); }, core::format("{{{}}}", core::join(names, ","))};
-}
-
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
-  check_that_numbers_have_limits(parser);
   check_subcommand(parser, arguments);
   std::vector<std::string> reversed = words_with_values(parser, arguments);
   std::ranges::reverse(reversed);  // the order that CLI11 expects

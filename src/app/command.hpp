@@ -59,10 +59,6 @@ void show_first(CLI::App& parser, const std::vector<std::string>& options);
 /// Shows shell commands below the options as examples. The tests run them, in the order of commands.def.
 void set_examples(CLI::App& parser, const std::string& commands);
 
-/// Lists an option's known names in --help and shell completions. It rejects nothing: the code that uses the name does, and
-/// may accept more (a parameter after the name).
-CLI::Validator known_names(const std::vector<std::string>& names);
-
 /// Parses `arguments`. Returns nothing, or the exit code if the program should end now (help was requested).
 /// Throws core::ConfigError for user errors.
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments);

@@ -29,7 +29,7 @@ struct CompareArguments {
   std::string format = "text";
 
   void describe(core::OptionList& list) {
-    list.arguments("runs", folders, "folders of finished runs; of a search's folder, its finished runs");
+    list.arguments("runs", folders, "folders of finished runs; of a search's folder, its finished runs").required();
     list.choice("format", format, comparison_formats(), "format of the table; csv and json keep full precision");
   }
 };

@@ -1,7 +1,7 @@
 #include "app/described_options.hpp"
 
 #include "app/foreign_words.hpp"
-#include "app/number_options.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
@@ -14,6 +14,20 @@ std::string parameters_in(const core::CatalogueInfo& catalogue) {
   for (const core::EntryInfo& entry : catalogue.entries)
     if (!entry.parameter.empty()) names.push_back(entry.name + entry.parameter);
   return names.empty() ? "" : core::format("; with parameters: {}", core::join(names, ", "));
+}
+
+CLI::Option* add_named(CLI::App& parser, const core::OptionList::Member& member, const std::string& help) {
+  const core::OptionInfo& info = member.info;
+  const std::string name = "--" + info.name;
+  const auto take = [name, set = member.set](const CLI::results_t& given) {
+    try {
+      set(given.front());
+    } catch (const core::OptionError& error) {
+      throw CLI::ValidationError(name, error.reason);
+    }
+    return true;
+  };
+  return parser.add_option(name, CLI::callback_t(take), help)->type_name(type_of(info))->default_str(info.by_default);
 }
 
 CLI::Option* add_argument(CLI::App& parser, const core::OptionList::Member& member) {
@@ -34,9 +48,7 @@ CLI::Option* add_argument(CLI::App& parser, const core::OptionList::Member& memb
 void add(CLI::App& parser, const core::OptionList::Member& member) {
   const core::OptionInfo& info = member.info;
   const std::string help = with_flags(info.help) + (info.catalogue ? parameters_in(info.catalogue()) : "");
-  CLI::Option* const option = info.positional
-                                  ? add_argument(parser, member)
-                                  : numbers::add(parser, "--" + info.name, type_of(info), info.by_default, member.set, help);
+  CLI::Option* const option = info.positional ? add_argument(parser, member) : add_named(parser, member, help);
   option->configurable(!info.typed_only)->required(info.required);
   if (!info.group.empty()) option->group(info.group);
   if (info.expand) option->transform(info.expand);

@@ -24,7 +24,8 @@ struct EvaluateArguments : CheckpointArguments {
 
   void describe(core::OptionList& list) {
     list.arguments("checkpoint", checkpoints,
-                   "checkpoint.h5 of a run; with several, the mean of their posteriors is scored as well");
+                   "checkpoint.h5 of a run; with several, the mean of their posteriors is scored as well")
+        .required();
     CheckpointArguments::describe(list);
     describe_subset(list, subset);
     options.describe_loss(list)

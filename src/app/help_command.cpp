@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
 
 #include "app/described_options.hpp"
 #include "app/foreign_words.hpp"
@@ -22,6 +25,13 @@ namespace {
 struct HelpArguments {
   std::string name;
   std::string format = "text";
+
+  void describe(core::OptionList& list) {
+    list.argument(
+        "name", name,
+        "a command, an option such as momentum, or an entry such as bmuf; all: list all entries (default: commands)");
+    list.choice("format", format, {"text", "json"}, "text, or json for entries with their options");
+  }
 };
 
 std::vector<core::CatalogueInfo> catalogues() {
@@ -93,6 +103,45 @@ bool print_entries(const std::string& name) {
   return found;
 }
 
+/// Calls see(command, option) for the options of all commands: "data import-csv", its --label.
+void for_all_options(const std::function<void(const std::string&, const CLI::Option&)>& see) {
+  const auto see_parser = [&](const std::string& command, const CLI::App& parser) {
+    for (const CLI::Option* option : named_options(parser)) see(command, *option);
+  };
+  const auto program = make_program();
+  for (const CLI::App* command : program->get_subcommands({})) {
+    const auto parser = make_command(command->get_name()).parser;
+    see_parser(command->get_name(), *parser);
+    for (const CLI::App* below : parser->get_subcommands({}))
+      see_parser(core::format("{} {}", command->get_name(), below->get_name()), *below);
+  }
+}
+
+bool is_option(const std::string& name) {
+  bool found = false;
+  for_all_options([&](const std::string&, const CLI::Option& option) { found |= option.check_lname(name); });
+  return found;
+}
+
+/// What the commands say about their options of that name, each text once.
+bool print_options(const std::string& name, bool after_entries) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> texts;  // and the commands that say so
+  for_all_options([&](const std::string& command, const CLI::Option& option) {
+    if (!option.check_lname(name)) return;
+    const std::string by_default = option.get_default_str();
+    const std::string text = core::format("--{} {}{}\n  {}\n", name, option.get_type_name(),
+                                          by_default.empty() ? "" : "=" + by_default, option.get_description());
+    const auto known = std::ranges::find(texts, text, &decltype(texts)::value_type::first);
+    if (known == texts.end())
+      texts.push_back({text, {command}});
+    else
+      known->second.push_back(command);
+  });
+  for (const auto& [text, commands] : texts)
+    fmt::print("{}{}  option of {}\n", std::exchange(after_entries, true) ? "\n" : "", text, core::join(commands, ", "));
+  return !texts.empty();
+}
+
 /// What the name is here, if users of other programs know it as a command, an entry or an option of training.
 std::string answer_to_topic(const std::string& name, const std::vector<std::string>& commands) {
   std::string answer = foreign_answer("command", name, commands);
@@ -113,6 +162,9 @@ core::ConfigError unknown_topic(const std::string& name) {
   std::string answer = answer_to_topic(name, known);
   known.push_back("all");
   for (const core::CatalogueInfo& catalogue : catalogues()) std::ranges::copy(catalogue.names(), std::back_inserter(known));
+  for_all_options([&](const std::string&, const CLI::Option& option) {
+    std::ranges::copy(option.get_lnames(), std::back_inserter(known));
+  });
   const std::string near = core::nearest_name(name, known);
   if (answer.empty() && !near.empty()) answer = core::format("did you mean {}?", near);
   const std::string all = core::format("'{} help all' lists strategies, optimisers and the like", program_name);
@@ -133,13 +185,14 @@ void print_json(const std::string& name) {
   if (all.empty() &&
       std::ranges::find(commands, name, [](const CLI::App* one) { return one->get_name(); }) != commands.end())
     throw core::ConfigError(core::format("'{}' is a command, whose help is text: leave out --format json", name));
+  if (all.empty() && is_option(name))
+    throw core::ConfigError(core::format("'{}' is an option, whose help is text: leave out --format json", name));
   if (all.empty()) throw unknown_topic(name);
   fmt::print("{}\n", core::text_of(all, 2));
 }
 
 void print_help(const HelpArguments& arguments) {
   if (arguments.format == "json") return print_json(arguments.name);
-  if (arguments.format != "text") throw core::unknown_name("format", arguments.format, {"text", "json"});
   const auto program = make_program();
   if (arguments.name.empty()) {
     fmt::print("{}", program->help());
@@ -151,20 +204,18 @@ void print_help(const HelpArguments& arguments) {
       fmt::print("{}", make_command(arguments.name).parser->help(program_name));
       return;
     }
-  if (!print_entries(arguments.name)) throw unknown_topic(arguments.name);
+  const bool is_entry = print_entries(arguments.name);
+  if (!print_options(arguments.name, is_entry) && !is_entry) throw unknown_topic(arguments.name);
 }
 
 }  // namespace
 
 Command help_command() {
   auto arguments = std::make_shared<HelpArguments>();
-  auto parser =
-      make_parser("help", "Describe a command, or a strategy, compression, collective, optimiser, schedule or network.");
-  parser->add_option("name", arguments->name,
-                     "a command, or an entry such as bmuf; all: list all entries (default: commands)");
-  parser->add_option("--format", arguments->format, "text, or json for entries with their options")
-      ->check(known_names({"text", "json"}));
-  set_examples(*parser, "paragrad help bmuf\nparagrad help all\nparagrad help --format json");
+  auto parser = make_parser(
+      "help", "Describe a command, an option, or a strategy, compression, collective, optimiser, schedule or network.");
+  add_options(*parser, *arguments);
+  set_examples(*parser, "paragrad help bmuf\nparagrad help momentum\nparagrad help all\nparagrad help --format json");
   return {parser, [arguments] {
             print_help(*arguments);
             return success;

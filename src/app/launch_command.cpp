@@ -13,9 +13,9 @@
 
 #include "app/child_process.hpp"
 #include "app/command.hpp"
+#include "app/described_options.hpp"
 #include "app/interruption.hpp"
 #include "app/launch_rules.hpp"
-#include "app/number_options.hpp"
 #include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "app/saved_so_far.hpp"
@@ -40,6 +40,17 @@ struct LaunchArguments {
   double grace_s = 30;
   std::string launcher = "mpiexec -n {ranks}";
   std::vector<std::string> training;
+
+  void describe(core::OptionList& list) {
+    list.number("ranks", ranks, {.least = 1, .most = 1000000}, "number of ranks at the start");
+    list.number("least-ranks", least_ranks, {.least = 1, .most = 1000000}, "fewest ranks to continue with after deaths");
+    list.text("ranks-file", ranks_file,
+              "file with the number of available ranks; whenever it is written, the training continues with that number");
+    list.number("grace", grace_s, {.least = 0, .most = 1e9}, "seconds to wait for the next state before stopping");
+    list.text("launcher", launcher,
+              "command that starts ranks, with {ranks} for their number; words are separated by blanks");
+    list.arguments("training", training, "after --: train and its options, without mpiexec");
+  }
 };
 
 /// What a launch needs to know of the training.
@@ -289,19 +300,7 @@ Command launch_command() {
                   "Train on MPI ranks that may die or be added, resuming from the last block with those that are left.\n"
                   "The weights do not depend on the number of ranks (see --workers of train). SIGTERM, SIGINT and SIGUSR1 "
                   "stop it after the next state is saved, with exit code 0.");
-  add_number(*parser, "--ranks", arguments->ranks, {.least = 1, .most = 1000000}, "number of ranks at the start");
-  add_number(*parser, "--least-ranks", arguments->least_ranks, {.least = 1, .most = 1000000},
-             "fewest ranks to continue with after deaths");
-  parser->add_option(
-      "--ranks-file", arguments->ranks_file,
-      "file with the number of available ranks; whenever it is written, the training continues with that number");
-  add_number(*parser, "--grace", arguments->grace_s, {.least = 0, .most = 1e9},
-             "seconds to wait for the next state before stopping");
-  parser
-      ->add_option("--launcher", arguments->launcher,
-                   "command that starts ranks, with {ranks} for their number; words are separated by blanks")
-      ->capture_default_str();
-  parser->add_option("training", arguments->training, "after --: train and its options, without mpiexec");
+  add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad launch --ranks 3 -- train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 \\\n"
                "    --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/elastic");

@@ -1,5 +1,9 @@
 #include "app/option_values.hpp"
 
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+
 namespace paragrad::app {
 
 std::vector<std::string> typed_names(const CLI::Option& option) {
@@ -33,5 +37,20 @@ std::vector<std::string> known_values(const CLI::Option& option) {
 }
 
 bool may_be_file(const CLI::Option& option) { return value_kind(option) == "TEXT" && known_values(option).empty(); }
+
+double parse_size(const std::string& name, const std::string& text, double least, double most) {
+  using core::Unit;
+  double bytes = 0;
+  try {
+    bytes = core::parse_quantity(text, Unit::bytes);
+  } catch (const core::ConfigError& error) {
+    throw core::ConfigError(core::format("{}: {}", name, error.what()));
+  }
+  if (bytes < least || bytes > most)
+    throw core::ConfigError(core::format("{}: '{}' is outside {} … {}", name, text,
+                                         core::format_quantity(least, Unit::bytes),
+                                         core::format_quantity(most, Unit::bytes)));
+  return bytes;
+}
 
 }  // namespace paragrad::app

@@ -23,4 +23,7 @@ std::vector<std::string> known_values(const CLI::Option& option);
 /// Whether the value may be a file name.
 bool may_be_file(const CLI::Option& option);
 
+/// The bytes in "100kB". Throws ConfigError with the option's name, "--bytes", if it is no size or outside the limits.
+double parse_size(const std::string& name, const std::string& text, double least, double most);
+
 }  // namespace paragrad::app

@@ -27,7 +27,8 @@ struct PlotArguments {
 
   void describe(core::OptionList& list) {
     list.arguments("runs", runs,
-                   "folders of runs, or of searches with all their runs; of unfinished runs, what there is so far");
+                   "folders of runs, or of searches with all their runs; of unfinished runs, what there is so far")
+        .required();
     // As in src/python/paragrad/plotting.py, which draws.
     list.choice("y", y, {"error", "loss", "train_error", "train_loss"},
                 "vertical axis; error and loss are those of the validation set");

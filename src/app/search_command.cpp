@@ -4,7 +4,7 @@
 #include <set>
 
 #include "app/config_file.hpp"
-#include "app/number_options.hpp"
+#include "app/described_options.hpp"
 #include "app/option_use.hpp"
 #include "app/option_values.hpp"
 #include "app/own_program.hpp"
@@ -24,51 +24,8 @@
 namespace paragrad::app {
 namespace {
 
-const std::vector<std::string> searchable_commands{"simulate", "train"};
-const std::vector<std::string> search_measures{"valid_error", "valid_loss", "train_error", "train_loss"};
-
 /// What the search sets itself.
 const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed", "host-threads"};
-
-void add_options(CLI::App& parser, SearchArguments& arguments) {
-  parser
-      .add_option("file", arguments.file,
-                  "file with the options of the runs, 'key = value' as in --config; a list such as [0.1, 0.2] makes a grid, "
-                  "values are drawn from a range such as 0.01..1 or \"0.01..1 log\", and {seed} stands for the run's seed")
-      ->required();
-  parser.add_option("--out", arguments.folder, "folder of the search, with a folder for each run")->required();
-  parser.add_option("--command", arguments.command, "command that each run executes")
-      ->check(known_names(searchable_commands));
-  add_numbers(parser, "--seeds", arguments.seeds, core::any_seed, "random seeds with which each configuration is run");
-  add_number(parser, "--draws", arguments.draws, {.least = 1, .most = 1000000},
-             "number of draws from the ranges; every combination of the grid gets the same draws");
-  add_number(parser, "--draw-seed", arguments.draw_seed, core::any_seed, "random seed of the draws");
-  parser.add_option("--measure", arguments.measure, "score of a run; the lowest mean over the seeds is best")
-      ->check(known_names(search_measures));
-  add_numbers(parser, "--rungs", arguments.rungs, {.least = 1, .most = 1000000},
-              "epochs after which only the best configurations go on (successive halving)");
-  add_number(parser, "--keep", arguments.keep, {.least = 0, .most = 1, .without_least = true},
-             "share of the configurations that goes on at each rung");
-  add_number(parser, "--jobs", arguments.jobs, {.least = 0, .most = 100000},
-             "number of runs at a time (0: one per processor core or, with --ranks N, one per N cores)");
-  add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 100000},
-             "with --command simulate: threads of this machine for each run (0: the cores divided by --jobs)");
-  add_number(parser, "--ranks", arguments.ranks, {.least = 0, .most = 100000},
-             "with --command train: MPI ranks of each run, which is then started with mpiexec (0: none)");
-  add_number(parser, "--groups", arguments.groups, {.least = 0, .most = 100000},
-             "predict, from the times of the runs, how long the search takes on this many groups of workers (0: as many "
-             "as --jobs)");
-  const Heading heading(parser, "On a cluster");
-  parser.add_option(
-      "--write-jobs", arguments.jobs_file,
-      "execute nothing: write the search as a job array for Slurm's sbatch to this file; each of its tasks executes a part");
-  add_number(parser, "--parts", arguments.parts, {.least = 0, .most = 1000000},
-             "number of parts, each with an equal share of the runs (0: a part for each run)");
-  add_number(parser, "--part", arguments.part, {.least = 0, .most = 1000000},
-             "execute only part K, counted from 1, of a search whose jobs were written; others may run at the same time (0: "
-             "all runs)");
-  add_flag(parser, "--only-rank", arguments.only_rank, "execute nothing: rank what the runs have reached so far");
-}
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
   std::ifstream input(arguments.file);
@@ -132,23 +89,7 @@ void check_command_lines(const SearchArguments& arguments, const SearchPlan& pla
   }
 }
 
-void check(SearchArguments& arguments, const CLI::App& parser) {
-  if (std::ranges::find(searchable_commands, arguments.command) == searchable_commands.end())
-    throw core::unknown_name("command", arguments.command, searchable_commands);
-  if (std::ranges::find(search_measures, arguments.measure) == search_measures.end())
-    throw core::unknown_name("measure", arguments.measure, search_measures);
-  OptionUse use(parser);
-  use.require(arguments.command == "train", {"ranks"}, "needs --command train");
-  use.require(arguments.command == "simulate", {"host-threads"}, "needs --command simulate");
-  use.require(!arguments.rungs.empty(), {"keep"}, "needs --rungs");
-  const bool part = arguments.part > 0, jobs = use.given("write-jobs");
-  use.require(part || jobs, {"parts"}, "needs --write-jobs or --part");
-  use.require(!jobs, {"part", "only-rank"}, "cannot be combined with --write-jobs");
-  use.require(!part, {"only-rank"}, "cannot be combined with --part");
-  use.require(!jobs, {"jobs"}, "cannot be combined with --write-jobs: a task executes one run at a time");
-  use.require(!part && !jobs, {"groups"}, "is for the ranking, which neither --part nor --write-jobs prints");
-  use.require(!arguments.only_rank, {"host-threads"}, "is for runs, which --only-rank does not execute");
-  use.check();
+void check(const SearchArguments& arguments) {
   if (std::ranges::adjacent_find(arguments.rungs, std::ranges::greater_equal{}) != arguments.rungs.end())
     throw core::ConfigError("--rungs must increase, for example 1,3,9");
   if (std::set(arguments.seeds.begin(), arguments.seeds.end()).size() < arguments.seeds.size())
@@ -196,10 +137,11 @@ int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const C
 }
 
 int search_runs(SearchArguments& arguments, const CLI::App& parser) {
-  check(arguments, parser);
+  OptionUse use = use_of(parser, arguments);
+  use.check();
+  check(arguments);
   const Command runs = make_command(arguments.command);
   const search::Space space = read_space(arguments, *runs.parser);
-  OptionUse use(parser);
   use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
   use.check();
   SearchPlan plan = plan_of(arguments, space);
@@ -211,7 +153,7 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
   if (arguments.part > arguments.parts)
     throw core::ConfigError(
         core::format("there is no --part {}: the search has {} runs in {} parts", arguments.part, all, arguments.parts));
-  if (use.given("write-jobs")) return write_jobs(arguments, plan, parser);
+  if (!arguments.jobs_file.empty()) return write_jobs(arguments, plan, parser);
   if (arguments.only_rank || arguments.part > 0)
     check_same_search(arguments.folder, search_identity(arguments, plan), arguments.file);
   if (arguments.only_rank) return rank_search(arguments, space, std::move(plan));

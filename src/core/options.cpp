@@ -53,7 +53,7 @@ DescribedOption OptionList::argument(const std::string& name, std::string& value
 }
 
 DescribedOption OptionList::arguments(const std::string& name, std::vector<std::string>& values, const std::string& help) {
-  return add({.name = name, .kind = "TEXT", .help = help, .required = true, .positional = true, .many = true},
+  return add({.name = name, .kind = "TEXT", .help = help, .positional = true, .many = true},
              [&values](const std::string& text) { values.push_back(text); });
 }
 
@@ -71,6 +71,18 @@ DescribedOption OptionList::flag(const std::string& name, bool& value, const std
 DescribedOption OptionList::text(const std::string& name, std::string& value, const std::string& help) {
   return add({.name = name, .kind = "TEXT", .by_default = value, .help = help},
              [&value](const std::string& text) { value = text; });
+}
+
+DescribedOption OptionList::quantity(const std::string& name, double& value, Unit unit, const std::string& help) {
+  const auto parse = [name, unit](const std::string& text) {
+    try {
+      if (const double parsed = parse_quantity(text, unit); parsed >= 0) return parsed;
+    } catch (const ConfigError& error) {
+      throw OptionError(name, error.what());
+    }
+    throw OptionError(name, format("{} is negative", text));
+  };
+  return parsed<double>(name, value, parse, format_quantity(value, unit), help);
 }
 
 DescribedOption OptionList::choice(const std::string& name, std::string& value, const std::vector<std::string>& values,

@@ -12,6 +12,7 @@
 #include "core/join.hpp"
 #include "core/limits.hpp"
 #include "core/option_info.hpp"
+#include "core/units.hpp"
 
 namespace paragrad::core {
 
@@ -162,6 +163,18 @@ class OptionList {
   DescribedOption flag(const std::string& name, bool& value, const std::string& help);
 
   DescribedOption text(const std::string& name, std::string& value, const std::string& help);
+
+  /// A text that stands for a value of another type. parse: throws ConfigError for one that does not. now: the text of
+  /// `value`.
+  template <class T>
+  DescribedOption parsed(const std::string& name, T& value, std::function<T(const std::string&)> parse,
+                         const std::string& now, const std::string& help) {
+    return add({.name = name, .kind = "TEXT", .by_default = now, .help = help, .check = parse},
+               [&value, parse](const std::string& text) { value = parse(text); });
+  }
+
+  /// "22.5min", in the unit's own measure; not negative.
+  DescribedOption quantity(const std::string& name, double& value, Unit unit, const std::string& help);
 
   /// One of a few names.
   template <class T>

@@ -13,7 +13,9 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "core/options.hpp"
 #include "core/sha256.hpp"
+#include "data/importer.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -131,6 +133,18 @@ Imported import_cifar(const ImportCifarOptions& options) {
   ImportCifarOptions write = options;
   write.scale = "bytes";
   return write_samples(write, std::move(info), "CIFAR's binary version", {std::move(train), {}, std::move(test)});
+}
+
+void ImportCifarOptions::describe(core::OptionList& list) {
+  list.text("from", folder, "folder with the .bin files").required();
+  list.choice("labels", labels, {"fine", "coarse"}, "of CIFAR-100: fine (100 classes) or coarse (20)");
+  describe_data_file(list, false);
+}
+
+Importer cifar_importer() {
+  return {"cifar", "convert the binary version of CIFAR-10 or CIFAR-100 into a data file",
+          "`from` cifar-10-batches-bin `name` cifar10 `normalise` `out` cifar10.h5",
+          import_with<ImportCifarOptions>(import_cifar)};
 }
 
 }  // namespace paragrad::data

@@ -9,6 +9,8 @@ namespace paragrad::data {
 struct ImportCifarOptions : SampleImportOptions {
   std::string folder;           ///< with CIFAR's binary version
   std::string labels = "fine";  ///< of CIFAR-100: fine or coarse
+
+  void describe(core::OptionList& list);
 };
 
 /// Converts the binary version of CIFAR-10 (data_batch_1.bin … data_batch_5.bin, test_batch.bin) or CIFAR-100 (train.bin,

@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/options.hpp"
 
 namespace paragrad::data {
 
@@ -20,6 +21,11 @@ Context parse_context(std::string_view text) {
     throw core::ConfigError(
         core::format("`context` '{}' is not two frame counts of at most {}, like 5+5", text, widest_context));
   return context;
+}
+
+void describe_context(core::OptionList& list, Context& context) {
+  list.parsed<Context>("context", context, parse_context, core::format("{}+{}", context.left, context.right),
+                       "frames of context left and right of each frame that the network sees, such as 5+5");
 }
 
 }  // namespace paragrad::data

@@ -3,6 +3,10 @@
 #include <cstddef>
 #include <string_view>
 
+namespace paragrad::core {
+class OptionList;
+}
+
 namespace paragrad::data {
 
 /// The neighbouring frames that a network sees together with a frame, from the same sequence; beyond the ends of the
@@ -19,5 +23,8 @@ inline constexpr std::size_t widest_context = 1000;  ///< frames on either side;
 
 /// Parses "5+5": frames before and after. Throws ConfigError.
 Context parse_context(std::string_view text);
+
+/// The option `context` of a command that makes a data file.
+void describe_context(core::OptionList& list, Context& context);
 
 }  // namespace paragrad::data

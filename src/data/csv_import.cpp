@@ -14,8 +14,10 @@
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/numbers.hpp"
+#include "core/options.hpp"
 #include "data/csv_header.hpp"
 #include "data/csv_reader.hpp"
+#include "data/importer.hpp"
 #include "data/rounded_columns.hpp"
 
 namespace paragrad::data {
@@ -373,5 +375,31 @@ class CsvImport {
 }  // namespace
 
 Imported import_csv(const ImportCsvOptions& options) { return CsvImport(options).run(); }
+
+void ImportCsvOptions::describe(core::OptionList& list) {
+  list.text("from", file, "the table: a line per sample, numbers and a label or targets").required();
+  list.text("label", label, "name or number of the column of labels (default: the last)");
+  list.words("targets", targets,
+             "instead of labels, real-valued targets: names or numbers of their columns, such as price,7")
+      .unless(!targets.empty() && !label.empty(), "cannot be combined with `label`: a table has one or the other");
+  list.words("leave-out", leave_out,
+             "columns that are neither features nor labels nor targets: their names or numbers, such as id,7");
+  list.choice("missing-labels", missing_labels, {"refuse", "leave-out", "class"},
+              "what to do with labels such as NA, ? or null: refuse them, leave-out (their lines), or class (take them for "
+              "the name of one)")
+      .when(targets.empty(), "is for labels, and these are `targets`: leave it out");
+  list.choice("separator", separator, {"auto", "comma", "semicolon", "tab"},
+              "of the columns: comma, semicolon, tab, or auto, what the first line has");
+  list.choice("header", header, {"auto", "yes", "no"},
+              "whether the first line names the columns: yes, no, or auto, if no feature in it is a number");
+  describe_data_file(list, true);
+}
+
+Importer csv_importer() {
+  return {"csv", "convert a text table (CSV, also .gz) into a data file",
+          "`from` flowers.csv `label` species `name` flowers `valid` 4 `test` 4 `normalise` `out` "
+          "flowers.h5",
+          import_with<ImportCsvOptions>(import_csv)};
+}
 
 }  // namespace paragrad::data

@@ -17,6 +17,8 @@ struct ImportCsvOptions : SampleImportOptions {
   std::string separator = "auto";    ///< or comma, semicolon, tab (CsvReader)
   std::string header =
       "auto";  ///< whether the first record names the columns: yes, no; auto: if no feature in it is a number
+
+  void describe(core::OptionList& list);
 };
 
 /// Converts a text table to a data file (write_samples): a sample per record, its label or targets in some columns, its

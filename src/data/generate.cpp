@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "core/options.hpp"
 #include "core/philox.hpp"
 #include "data/writer.hpp"
 
@@ -179,6 +180,22 @@ DatasetInfo generate(const GenerateOptions& options) {
   write_subset(writer, Subset::valid, options.valid, options, teacher);
   write_subset(writer, Subset::test, options.test, options, teacher);
   return writer.finish();
+}
+
+void GenerateOptions::describe(core::OptionList& list) {
+  list.text("out", out, "data file to write").required();
+  list.text("name", name, "name of the data set");
+  list.number("samples", samples, core::one_or_more, "number of training frames");
+  list.number("valid", valid, core::any_count, "number of validation frames");
+  list.number("test", test, core::any_count, "number of test frames");
+  list.number("dim", dim, core::one_or_more, "number of features per frame");
+  list.number("classes", classes, core::any_count, "number of classes, the states of the model");
+  list.number("mixtures", mixtures, core::one_or_more, "number of Gaussians per state");
+  list.number("mean-duration", mean_duration, {.least = 1}, "average duration of a state, in frames");
+  list.number("separation", separation, core::zero_or_more,
+              "distance between the means of the Gaussians, in standard deviations");
+  list.number("sequence-length", sequence_length, core::one_or_more, "average number of frames per sequence");
+  list.number("seed", seed, core::any_seed, "random seed");
 }
 
 }  // namespace paragrad::data

@@ -6,6 +6,10 @@
 
 #include "data/dataset.hpp"
 
+namespace paragrad::core {
+class OptionList;
+}
+
 namespace paragrad::data {
 
 struct GenerateOptions {
@@ -21,6 +25,8 @@ struct GenerateOptions {
   double separation = 4;           ///< expected distance between two Gaussians' means in standard deviations: less is harder
   std::size_t sequence_length = 300;  ///< mean frames per sequence
   std::uint64_t seed = 1;
+
+  void describe(core::OptionList& list);
 };
 
 /// A frame classification task of any size, as in acoustic modelling: a hidden Markov model with Gaussian mixtures emits

@@ -9,7 +9,9 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "core/options.hpp"
 #include "data/idx_file.hpp"
+#include "data/importer.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -118,6 +120,24 @@ Imported import_idx(const ImportIdxOptions& given) {
   ImportedSamples for_training = std::move(train).take(info), for_test = std::move(test).take(info);
   report_files(options, info);
   return write_samples(options, std::move(info), "IDX", {std::move(for_training), {}, std::move(for_test)});
+}
+
+void ImportIdxOptions::describe(core::OptionList& list) {
+  const bool all_named = !train_images.empty() && !train_labels.empty() && !test_images.empty() && !test_labels.empty();
+  list.text("from", folder, "folder with the four files, under their usual names")
+      .when(!all_named, "has no effect when all four files are named: leave it out");
+  list.text("train-images", train_images, "file of training images, instead of the one in `from`");
+  list.text("train-labels", train_labels, "file of training labels, instead of the one in `from`");
+  list.text("test-images", test_images, "file of test images, instead of the one in `from`");
+  list.text("test-labels", test_labels, "file of test labels, instead of the one in `from`");
+  describe_data_file(list, false);
+  describe_scale(list);
+  list.number("classes", classes, {.most = most_classes}, "number of classes (0: largest training label + 1)");
+}
+
+Importer idx_importer() {
+  return {"idx", "convert MNIST-like IDX files (also .gz) into a data file",
+          "`from` mnist `name` mnist `valid` 10 `out` mnist.h5", import_with<ImportIdxOptions>(import_idx)};
 }
 
 }  // namespace paragrad::data

@@ -13,6 +13,8 @@ struct ImportIdxOptions : SampleImportOptions {
   std::string folder;
   std::string train_images, train_labels, test_images, test_labels;
   std::size_t classes = 0;  ///< 0: the largest training label + 1
+
+  void describe(core::OptionList& list);
 };
 
 /// Converts four IDX files to a data file (write_samples). Holds the decompressed files in memory. Reports the files that

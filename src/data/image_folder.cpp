@@ -14,8 +14,10 @@
 #include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "core/options.hpp"
 #include "core/sha256.hpp"
 #include "data/image_listing.hpp"
+#include "data/importer.hpp"
 #include "data/picture.hpp"
 
 namespace paragrad::data {
@@ -146,6 +148,25 @@ Imported import_image_folder(const ImportFolderOptions& options) {
   const std::string format =
       damaged.empty() ? "folders of images" : core::format("folders of images without {} damaged", damaged.size());
   return write_samples(options, std::move(info), format, std::move(subsets));
+}
+
+void ImportFolderOptions::describe(core::OptionList& list) {
+  list.text("from", folder, "folder with the two below").required();
+  list.text("train", train, "folder of the training set, with a folder for each class");
+  list.text("test", test, "folder of the test set, likewise");
+  list.text("validation", validation,
+            "folder of the validation set, likewise (default: val, valid or validation, if there is one)");
+  list.number("channels", channels, {.most = 3}, "1 for grey images, 3 for colour (0: as in the first training image)");
+  list.flag("skip-damaged", skip_damaged,
+            "leave out files that cannot be decoded, and print how many and why the first one cannot");
+  describe_data_file(list, false);
+  describe_scale(list);
+}
+
+Importer images_importer() {
+  return {"images", "convert folders of PNG and JPEG images, train/CLASS/* and test/CLASS/*, into a data file",
+          "`from` pictures `name` pictures `valid` 4 `out` pictures.h5",
+          import_with<ImportFolderOptions>(import_image_folder)};
 }
 
 }  // namespace paragrad::data

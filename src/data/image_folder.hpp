@@ -13,6 +13,8 @@ struct ImportFolderOptions : SampleImportOptions {
   std::string validation;                      ///< likewise; empty: val, valid or validation, if there is one
   std::size_t channels = 0;                    ///< 1 (grey) or 3 (red, green, blue); 0: those of the first training image
   bool skip_damaged = false;                   ///< leave out files that cannot be decoded
+
+  void describe(core::OptionList& list);
 };
 
 /// Converts folders of images to a data file (write_samples): FOLDER/train/CLASS/*.png or *.jpg (also .jpeg, .jpe, .jfif),

@@ -15,7 +15,9 @@
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/memory.hpp"
+#include "core/options.hpp"
 #include "core/sha256.hpp"
+#include "data/importer.hpp"
 #include "data/npy.hpp"
 #include "data/numpy_files.hpp"
 #include "data/rounded_columns.hpp"
@@ -348,5 +350,23 @@ std::vector<std::string> usual_array_names() {
 }
 
 Imported import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
+
+void ImportNumpyOptions::describe(core::OptionList& list) {
+  list.text("from", from, "an .npz file, or a folder of .npy files").required();
+  list.words("arrays", arrays,
+             "names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, y_valid, x_test, "
+             "y_test, and of lengths_train, lengths_valid, lengths_test, the numbers of frames of sequences");
+  list.number("classes", classes, {.most = most_classes}, "number of classes (0: largest training label + 1)");
+  describe_data_file(list, true);
+  describe_scale(list);
+  list.choice("layout", layout, {"auto", "channels-last", "channels-first"},
+              "of images with channels: channels-last (samples x height x width x channels), channels-first, or auto, the "
+              "former unless the shape looks like the latter");
+}
+
+Importer numpy_importer() {
+  return {"numpy", "convert NumPy arrays, x_train, y_train and others, into a data file",
+          "`from` images.npz `name` images `valid` 10 `out` images.h5", import_with<ImportNumpyOptions>(import_numpy)};
+}
 
 }  // namespace paragrad::data

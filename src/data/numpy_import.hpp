@@ -15,6 +15,8 @@ struct ImportNumpyOptions : SampleImportOptions {
   /// Of images with channels: channels-last, [samples][height][width][channels]; channels-first, [samples][channels][height]
   /// [width]; or auto: channels-last, unless the shape looks like channels-first, which is refused.
   std::string layout = "auto";
+
+  void describe(core::OptionList& list);
 };
 
 /// All names under which import_numpy finds arrays without `arrays`.

@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/options.hpp"
 #include "core/philox.hpp"
 #include "core/range.hpp"
 #include "data/writer.hpp"
@@ -281,6 +282,29 @@ Imported write_samples(const SampleImportOptions& options, Imported info, const 
     write(writer, subset, subsets[own ? i : 0], info, own ? all_of(subsets[i], info.dim) : drawn[i]);
   }
   return finish_import(writer, std::move(info));
+}
+
+void SampleImportOptions::describe_data_file(core::OptionList& list, bool table) {
+  list.text("out", out, "data file to write").required();
+  list.text("name", name, "name of the data set").required();
+  list.text("source", source, "origin of the files, recorded in the data file");
+  list.text("licence", licence, "licence of the data, recorded in the data file");
+  list.number("valid", valid, core::any_count, "training samples to set aside for validation");
+  if (table) list.number("test", test, core::any_count, "training samples to set aside for the test");
+  const std::string sets = table ? "validation and test sets" : "validation set";
+  list.number("seed", seed, core::any_seed, "random seed for drawing the " + sets)
+      .when(valid > 0 || test > 0,
+            core::format("is for drawing samples from the training set: give `valid`{} too", table ? " or `test`" : ""));
+  list.flag("normalise", normalise,
+            table ? "each feature of mean 0 and variance 1 over the training set; of images, and of uint8, all together"
+                  : "features of mean 0 and variance 1 over all pixels of the training set, not from 0 to 1");
+}
+
+void SampleImportOptions::describe_scale(core::OptionList& list) {
+  list.choice("scale", scale, {"auto", "bytes", "none"},
+              "how the network sees features of uint8: bytes (255 is 1), none (as they are), or auto, none if no value is "
+              "above 1 and otherwise bytes, which a table is only taken for if it contains 255")
+      .when(!normalise, "has no effect with `normalise`, which decides the scale: leave it out");
 }
 
 }  // namespace paragrad::data

@@ -9,6 +9,10 @@
 
 #include "data/import_report.hpp"
 
+namespace paragrad::core {
+class OptionList;
+}
+
 namespace paragrad::data {
 
 /// What importers of samples have in common.
@@ -24,6 +28,11 @@ struct SampleImportOptions {
   /// How the network sees uint8 features that are not normalised: bytes (0 to 255 as 0 to 1), none (as they are), or auto:
   /// none if no value is above 1, otherwise bytes, which of a table is only clear if it contains 255.
   std::string scale = "auto";
+
+ protected:
+  /// table: of features that need not be images, and whose sets may all be drawn from one.
+  void describe_data_file(core::OptionList& list, bool table);
+  void describe_scale(core::OptionList& list);
 };
 
 /// Features as they are stored, uint8 or float32, and labels or targets.

@@ -11,10 +11,13 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/numbers.hpp"
+#include "core/options.hpp"
 #include "core/sha256.hpp"
 #include "data/writer.hpp"
 #include "speech/deltas.hpp"
 #include "speech/fbank.hpp"
+#include "speech/feature_options.hpp"
+#include "speech/importers.hpp"
 #include "speech/normalise.hpp"
 #include "speech/viterbi.hpp"
 #include "speech/wav.hpp"
@@ -166,6 +169,22 @@ data::Imported import_fsdd(const ImportFsddOptions& options) {
   for (const auto subset : {data::Subset::train, data::Subset::valid, data::Subset::test})
     write(writer, subset, all, models, options);
   return data::finish_import(writer, std::move(info));
+}
+
+void ImportFsddOptions::describe(core::OptionList& list) {
+  list.text("recordings", recordings, "folder of files such as 7_jackson_32.wav").required();
+  list.text("out", out, "data file to write").required();
+  list.number("states", states, {.least = 1, .most = 1000}, "number of states of each digit");
+  list.number("test", test, core::any_count, "recordings with an index below this form the test set");
+  list.number("valid", valid, core::any_count, "number of further indices whose recordings form the validation set");
+  describe_mel_features(list, bins, deltas);
+  data::describe_context(list, context);
+  describe_frame_shift(list, frame_shift_s);
+}
+
+data::Importer fsdd_importer() {
+  return {"fsdd", "convert recordings of spoken digits (FSDD) into a data file, with flat-start labels",
+          "`recordings` recordings `context` 0+0 `out` digits.h5", data::import_with<ImportFsddOptions>(import_fsdd)};
 }
 
 }  // namespace paragrad::speech

@@ -5,6 +5,10 @@
 
 #include "data/import_report.hpp"
 
+namespace paragrad::core {
+class OptionList;
+}
+
 namespace paragrad::speech {
 
 struct ImportFsddOptions {
@@ -18,6 +22,8 @@ struct ImportFsddOptions {
   std::size_t deltas = 2;  ///< order of derivatives appended
   double frame_shift_s = 0.010;
   data::Context context;  ///< that the network sees
+
+  void describe(core::OptionList& list);
 };
 
 /// Converts the Free Spoken Digit Dataset (Jackson and others, github.com/Jakobovski/free-spoken-digit-dataset) to a data

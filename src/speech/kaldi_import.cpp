@@ -12,9 +12,12 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/options.hpp"
 #include "core/philox.hpp"
 #include "core/sha256.hpp"
 #include "data/writer.hpp"
+#include "speech/feature_options.hpp"
+#include "speech/importers.hpp"
 #include "speech/kaldi_table.hpp"
 #include "speech/normaliser.hpp"
 
@@ -269,5 +272,47 @@ void Import::write(data::DatasetWriter& writer, Subset subset) {
 }  // namespace
 
 ImportedKaldi import_kaldi(const ImportKaldiOptions& options) { return Import(options).run(); }
+
+void ImportKaldiOptions::describe(core::OptionList& list) {
+  list.text("features", features[0], "table of training features: FILE.scp, or an archive").required();
+  list.text("alignments", alignments[0], "table of the int32 class of each frame (from ali-to-pdf)").required();
+  list.text("valid-features", features[1], "table of validation features");
+  list.text("valid-alignments", alignments[1], "table of validation alignments, if they are not in `alignments`")
+      .when(!features[1].empty(), "belongs to `valid-features`: give that too");
+  list.text("test-features", features[2], "table of test features");
+  list.text("test-alignments", alignments[2], "table of test alignments, if they are not in `alignments`")
+      .when(!features[2].empty(), "belongs to `test-features`: give that too");
+  list.text("utt2spk", utt2spk, "file with the speaker of each utterance");
+  list.text(
+      "cmvn", cmvn,
+      "normalisation of mean and variance: utterance, speaker, global (training set), none, or a file of statistics or "
+      "transforms");
+  data::describe_context(list, context);
+  describe_frame_shift(list, frame_shift_s);
+  list.flag("skip-missing", skip_missing, "skip utterances without alignment, or whose alignment has a different length");
+  list.text("out", out, "data file to write").required();
+  list.text("name", name, "name of the data set").required();
+  list.text("source", source, "origin of the files, recorded in the data file");
+  list.text("licence", licence, "licence of the data, recorded in the data file");
+  list.number("valid", valid, core::any_count, "training utterances to set aside for validation");
+  list.number("seed", seed, core::any_seed, "random seed for drawing the validation set")
+      .when(valid > 0, "is for drawing a validation set: give `valid` too");
+  list.number("classes", classes, {.most = data::most_classes}, "number of classes (0: largest training label + 1)");
+  list.text("class-names", class_names, "file of class names, one per line");
+}
+
+data::Importer kaldi_importer() {
+  return {"kaldi", "convert Kaldi features and alignments (ark, scp) into a data file",
+          "`features` feats.scp `alignments` ali.ark `cmvn` utterance `context` 5+5 \\\n"
+          "    `valid` 2 `name` speech `out` speech.h5",
+          data::import_with<ImportKaldiOptions>([](const ImportKaldiOptions& options) {
+            ImportedKaldi imported = import_kaldi(options);
+            if (options.skip_missing)
+              imported.info.taken.push_back(
+                  core::format("skipped {} utterances without alignment and {} whose alignment has a different length",
+                               imported.without_alignment, imported.other_length));
+            return imported.info;
+          })};
+}
 
 }  // namespace paragrad::speech

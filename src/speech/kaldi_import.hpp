@@ -7,6 +7,10 @@
 
 #include "data/import_report.hpp"
 
+namespace paragrad::core {
+class OptionList;
+}
+
 namespace paragrad::speech {
 
 struct ImportKaldiOptions {
@@ -26,6 +30,8 @@ struct ImportKaldiOptions {
   data::Context context;        ///< that the network sees
   double frame_shift_s = 0.01;  ///< from frame to frame
   bool skip_missing = false;    ///< skip utterances without alignment or with an alignment of another length
+
+  void describe(core::OptionList& list);
 };
 
 /// The result of an import.

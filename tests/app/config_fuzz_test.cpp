@@ -4,7 +4,7 @@
 #include "app/cntk/cntk_import.hpp"
 #include "app/command.hpp"
 #include "app/config_file.hpp"
-#include "app/number_options.hpp"
+#include "app/described_options.hpp"
 #include "catch.hpp"
 #include "core/files.hpp"
 #include "core/limits.hpp"
@@ -75,18 +75,22 @@ TEST_CASE("damaged configurations of a command", "[app][fuzz]") {
     int epochs = 0;
     std::vector<std::uint64_t> seeds;
     bool quiet = false;
+
+    void describe(core::OptionList& list) {
+      list.text("model", model, "network");
+      list.choice("strategy", strategy, {"sgd", "bmuf"}, "strategy");
+      list.number("learning-rate", rate, core::above_zero, "learning rate");
+      list.number("epochs", epochs, {.least = 1, .most = 1000}, "epochs");
+      list.numbers("seeds", seeds, core::any_seed, "seeds");
+      list.flag("quiet", quiet, "print nothing");
+    }
   };
   const auto read = [&](const std::string& text) {
     test::write_text(path, text);
     Options options;
     const auto parser = make_parser("command", "Does nothing.");
     accept_config_file(*parser);
-    parser->add_option("--model", options.model, "network");
-    parser->add_option("--strategy", options.strategy, "strategy")->check(known_names({"sgd", "bmuf"}));
-    add_number(*parser, "--learning-rate", options.rate, core::above_zero, "learning rate");
-    add_number(*parser, "--epochs", options.epochs, {.least = 1, .most = 1000}, "epochs");
-    add_numbers(*parser, "--seeds", options.seeds, core::any_seed, "seeds");
-    parser->add_flag("--quiet", options.quiet, "print nothing");
+    add_options(*parser, options);
     std::string option = "--config", file = path;
     std::array<char*, 2> arguments{option.data(), file.data()};
     const auto ended = parse(*parser, arguments);

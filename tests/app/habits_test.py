@@ -145,6 +145,18 @@ class Mistakes(CliTest):
         optimisers = json.loads(run("help", "optimiser", "--format", "json").stdout)
         self.assertIn(momentum[0]["entries"][0], optimisers[0]["entries"])
         self.assert_refused(run("help", "train", "--format", "json"), "'train' is a command")
+        self.assert_refused(run("help", "ema-decay", "--format", "json"), "'ema-decay' is an option")
+
+    def test_help_of_an_option_says_what_the_commands_say(self):
+        for command in (("train",), ("search",), ("data", "import-csv")):
+            for name in re.findall(r"^  (?:-\w,)?--([\w-]+)", HELP[command].partition("Examples:")[0], re.MULTILINE):
+                if name in help_commands():
+                    continue
+                shown = run("help", name)
+                with self.subTest(name=name):
+                    self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+                    self.assertRegex(shown.stdout, rf"(?m)^--{name}\b")
+                    self.assertRegex(shown.stdout, rf"(?m)^  option of (.*, )?{' '.join(command)}(,|$)")
 
 
 class Divergence(CliTest):

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/options.hpp"
+
 namespace paragrad::app {
 
 /// Options of `paragrad search`.
@@ -26,6 +28,11 @@ struct SearchArguments {
   std::size_t parts = 0;
   std::size_t part = 0;
   bool only_rank = false;
+
+  void describe(core::OptionList& list);
 };
+
+/// Those of which a search can execute runs.
+extern const std::vector<std::string> searchable_commands;
 
 }  // namespace paragrad::app

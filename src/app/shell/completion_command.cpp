@@ -1,3 +1,4 @@
+#include "app/described_options.hpp"
 #include "app/program_parser.hpp"
 #include "app/shell/completion.hpp"
 #include "core/errors.hpp"
@@ -19,6 +20,14 @@ std::vector<std::string> shell_names() {
   return names;
 }
 
+struct CompletionArguments {
+  std::string shell;
+
+  void describe(core::OptionList& list) {
+    list.argument("shell", shell, "shell that will load the script: bash or zsh").required();
+  }
+};
+
 int print_script(const std::string& name) {
   for (const Shell& shell : shells)
     if (shell.name == name) {
@@ -34,12 +43,12 @@ Command completion_command() {
   auto parser = make_parser("completion",
                             "Print a shell completion script.\n"
                             "To load it, add to .bashrc (or, with zsh, .zshrc): source <(paragrad completion bash)");
-  auto shell = std::make_shared<std::string>();
-  parser->add_option("shell", *shell, "shell that will load the script")->required()->check(known_names(shell_names()));
+  auto arguments = std::make_shared<CompletionArguments>();
+  add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad completion bash > paragrad.bash\n"
                "paragrad completion zsh > _paragrad");
-  return {parser, [shell] { return print_script(*shell); }};
+  return {parser, [arguments] { return print_script(arguments->shell); }};
 }
 
 }  // namespace paragrad::app

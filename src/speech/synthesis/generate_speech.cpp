@@ -10,9 +10,11 @@
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "core/options.hpp"
 #include "core/sha256.hpp"
 #include "core/units.hpp"
 #include "data/writer.hpp"
+#include "speech/feature_options.hpp"
 #include "speech/synthesis/process_farm.hpp"
 #include "speech/synthesis/utterance.hpp"
 
@@ -164,6 +166,24 @@ void check(const GenerateSpeechOptions& options) {
 GeneratedSpeech generate_speech(const GenerateSpeechOptions& options) {
   check(options);
   return Generator(options).run();
+}
+
+void GenerateSpeechOptions::describe(core::OptionList& list) {
+  list.text("text", text, "file of sentences to speak for training, one per line").required();
+  list.text("unseen-text", unseen_text, "file of sentences to speak for validation and test, one per line")
+      .when(valid_s > 0 || test_s > 0, "is for the validation and test sets: give `valid` or `test`");
+  list.text("out", out, "data file to write").required();
+  list.text("name", name, "name of the data set");
+  list.quantity("train", train_s, core::Unit::time, "duration of the training set, such as 1h");
+  list.quantity("valid", valid_s, core::Unit::time, "duration of the validation set, such as 6min");
+  list.quantity("test", test_s, core::Unit::time, "duration of the test set, such as 6min");
+  list.words("voices", voices, "voices of flite to use, such as slt,rms,awb (default: all)");
+  list.number("classes", classes, core::any_count, "maximum number of classes; states with few frames are tied");
+  describe_mel_features(list, bins, deltas);
+  data::describe_context(list, context);
+  list.number("jobs", jobs, {.least = 1, .most = 10000},
+              "number of processes that synthesise speech; does not affect the data");
+  list.number("seed", seed, core::any_seed, "random seed");
 }
 
 }  // namespace paragrad::speech

@@ -7,6 +7,10 @@
 
 #include "data/dataset.hpp"
 
+namespace paragrad::core {
+class OptionList;
+}
+
 namespace paragrad::speech {
 
 struct GenerateSpeechOptions {
@@ -24,6 +28,8 @@ struct GenerateSpeechOptions {
   std::size_t bins = 40;        ///< mel filters
   std::size_t deltas = 0;       ///< order of derivatives appended
   data::Context context{5, 5};  ///< that the network sees
+
+  void describe(core::OptionList& list);
 };
 
 struct GeneratedSpeech {
