@@ -55,6 +55,12 @@ class DescribedOption {
     return *this;
   }
 
+  /// Values that help and completion show. They restrict nothing: whoever uses the value does.
+  DescribedOption known(const std::vector<std::string>& values) const {
+    info_->values = values;
+    return *this;
+  }
+
   /// It must be given.
   DescribedOption required() const {
     info_->required = true;

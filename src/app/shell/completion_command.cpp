@@ -24,7 +24,7 @@ struct CompletionArguments {
   std::string shell;
 
   void describe(core::OptionList& list) {
-    list.argument("shell", shell, "shell that will load the script: bash or zsh").required();
+    list.argument("shell", shell, "shell that will load the script").known(shell_names()).required();
   }
 };
 
