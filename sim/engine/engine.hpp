@@ -110,7 +110,8 @@ class Engine {
   }
   void wake_at(Fiber& fiber, Time at);
 
-  /// The fiber has gone deeper into its stack than it waits: if there are many fibers, that memory is given back.
+  /// To be called after deep calls: if there are many fibers, the stack below the current depth is given back when this one
+  /// next waits.
   void release_unused_stack();
 
   /// Runs `task` on the host pool; the fiber continues at now() + duration(), which is called when the task has ended.

@@ -144,7 +144,7 @@ void SimCommunicator::run_kernels(const std::function<void(backend::KernelQueue&
     compute(list.meter(), [&] { list.execute(); });
 }
 
-/// run_here without arithmetic, which nevertheless goes deep into the worker's stack.
+/// run_here for a device that does not compute: the task only adds up what it would cost, but uses the worker's own stack.
 void SimCommunicator::time_here(const std::function<void()>& task, double scale) {
   run_here(task, scale);
   cluster_.engine.release_unused_stack();

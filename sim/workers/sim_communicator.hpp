@@ -66,8 +66,8 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
 
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
-  /// work: of the task, if the device's meter does not tell.
   void time_here(const std::function<void()>& task, double scale = 1);
+  /// work: of the task, if the device's meter does not tell.
   void run_here(const std::function<void()>& task, double scale = 1, const std::optional<backend::WorkMeter>& work = {});
   void spend(Time time);
   void stop_if_dead();

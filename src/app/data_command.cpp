@@ -58,7 +58,8 @@ struct PartitionArguments {
     list.number("blocks", blocks, {.least = 0, .most = 100000000}, "M: number of blocks");
     list.quantity("split-duration", split_s, core::Unit::time,
                   "duration of a split, such as 22.5min, instead of `blocks`; needs a data file with a frame shift")
-        .without_default();
+        .without_default()
+        .when(blocks == 0, "cannot be combined with `blocks`: give one of them");
     list.flag("utterances", utterances, "keep utterances whole within splits, instead of drawing single samples");
     list.number("seed", seed, core::any_seed, "random seed of the order");
   }

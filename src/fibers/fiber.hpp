@@ -40,7 +40,7 @@ class Fiber {
   void switch_in();  ///< scheduler -> fiber; returns when the fiber suspends or ends. Throws StackOverflow if it detects one
   void switch_out();  ///< fiber -> scheduler
 
-  /// For the fiber itself: the memory that deeper calls have used of its stack is given back when it next waits.
+  /// Called by the fiber itself: when it next waits, the stack that only deeper calls have used is given back.
   void release_unused_stack() { releases_stack_ = true; }
 
   struct Abandoned {};  ///< unwinds the stack of a fiber that will not continue

@@ -300,6 +300,8 @@ class Files(CliTest):
         path = self.folder / "utterances.h5"
         shutil.copy(self.data, path)
         self.assert_refused(run("data", "partition", path, "--workers", 3), "--split-duration")
+        for duration in ("1min", "0s"):
+            self.assert_refused(run("data", "partition", path, "--workers", 3, "--blocks", 2, "--split-duration", duration), "cannot be combined with --blocks")
         self.assert_refused(run("data", "partition", path, "--workers", 3, "--split-duration", "22.5min"), "frame_shift_s")
         self.assert_refused(run("data", "partition", path, "--workers", 30, "--blocks", 4, "--utterances"), "utterances")
         self.assertEqual(run("data", "partition", path, "--workers", 3, "--blocks", 4, "--utterances").returncode, 0)
