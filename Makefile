@@ -53,7 +53,7 @@ test: ## install packages, build, run all tests, and a tenth of the smoke experi
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, whose tools could not be installed"
 	@$(MAKE) --no-print-directory build
-	@ctest --test-dir $(BUILD) --output-on-failure -LE bench $(if $(ALL),,$$(python3 tests/drawn.py $(BUILD))) -j $$(($(JOBS) + 1))  # one more than cores: some mostly wait
+	@ctest --test-dir $(BUILD) --output-on-failure -LE bench $$(ALL=$(ALL) python3 tests/drawn.py $(BUILD)) -j $$(($(JOBS) + 1))  # one more than cores: some mostly wait
 
 alone: build ## compile every file by itself, without its batch and the precompiled header: each has to include what it uses (minutes)
 	@python3 tests/lint/alone.py $(BUILD) --all --jobs $(JOBS)

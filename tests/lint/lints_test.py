@@ -128,6 +128,10 @@ def listed(name: str, **fixtures: list[str]) -> dict:
     return {"name": name, "properties": [{"name": f"FIXTURES_{kind}", "value": values} for kind, values in fixtures.items()]}
 
 
+def sanitized(name: str) -> dict:
+    return {"name": name, "properties": [{"name": "LABELS", "value": ["unit", "sanitized"]}]}
+
+
 class Drawing(unittest.TestCase):
     NAMES = [f"experiment_{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
     TESTS = [*(listed(name, SETUP=[f"runs_of_{name[-1]}"]) for name in NAMES),
@@ -146,6 +150,14 @@ class Drawing(unittest.TestCase):
             self.assertNotIn(name, names)
         self.assertIn("experiment_b", names)
         self.assertEqual(drawn.changed({drawn.ROOT / "experiments/balance/config.toml"}), {"experiment_balance"})
+
+    def test_three_consecutive_commits_run_every_unit_test_under_sanitizers(self):
+        names = {f"unit_{letter}" for letter in "abcdefgh"}
+        tests = [*map(sanitized, sorted(names)), listed("unit_core")]
+        runs = [names - set(drawn.left_out(tests, number, set())) for number in (30, 31, 32)]
+        self.assertEqual(set().union(*runs), names)
+        self.assertEqual(sum(map(len, runs)), len(names))
+        self.assertEqual(drawn.changed({drawn.ROOT / "tests/train/resume_test.cpp"}), {"unit_train_resume_test"})
 
 
 if __name__ == "__main__":
