@@ -12,9 +12,9 @@
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/sha256.hpp"
+#include "core/toml.hpp"
 #include "sim/builtin_platforms.hpp"
 #include "sim/platform_section.hpp"
-#include "sim/toml_nesting.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -32,7 +32,8 @@ constexpr Kind fault_kinds[] = {Kind::worker, Kind::device_link, Kind::nic, Kind
 /// The sections of a file; finds unknown ones.
 class File {
  public:
-  File(const std::string& path, std::string_view text) : path_(path), root_(toml::parse(text, path)) {}
+  File(const std::string& path, std::string_view text)
+      : path_(path), root_(core::parse_toml(core::format("platform file '{}'", path), text)) {}
 
   Section required(const std::string& name) {
     if (auto section = optional(name)) return *section;
@@ -266,11 +267,10 @@ std::string text_of(const std::string& path) {
   }
 }
 
-Platform parse(const std::string& path) {
+}  // namespace
+
+Platform read_platform(const std::string& path) {
   const std::string text = text_of(path);
-  if (const int line = line_nested_too_deeply(text); line > 0)
-    throw core::ConfigError(core::format(
-        "platform file '{}', line {}: brackets or dotted keys nest too deeply, as in no platform file", path, line));
   File file(path, text);
   Platform platform;
   platform.file = path;
@@ -293,8 +293,6 @@ Platform parse(const std::string& path) {
   return platform;
 }
 
-}  // namespace
-
 const char* name_of(Platform::Fault::Kind kind) {
   switch (kind) {
     case Kind::worker:
@@ -313,15 +311,6 @@ std::vector<std::string> builtin_platform_names() {
   std::vector<std::string> names;
   for (const BuiltinPlatform& platform : builtin_platforms()) names.emplace_back(platform.name);
   return names;
-}
-
-Platform read_platform(const std::string& path) {
-  try {
-    return parse(path);
-  } catch (const toml::parse_error& error) {
-    throw core::ConfigError(
-        core::format("platform file '{}', line {}: {}", path, error.source().begin.line, error.description()));
-  }
 }
 
 Platform free_platform(int workers) {

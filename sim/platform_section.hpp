@@ -1,13 +1,12 @@
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/toml.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::sim {

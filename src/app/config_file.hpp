@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "core/errors.hpp"
+#include "app/flat_toml.hpp"
 
 namespace paragrad::app {
 
-/// Reads the --config file: a flat TOML file of 'key = value' lines, where a value is a number, a word, a quoted string, or
-/// a bracketed list of these. Options given on the command line keep their values. An unknown key, a duplicate key and a
-/// value that its option rejects are core::ConfigErrors that name file and line.
+/// Reads the --config file: TOML without tables, where a value is a number, true or false, a string, or a list of these.
+/// Options given on the command line keep their values. An unknown key and a value that its option rejects are
+/// core::ConfigErrors that name file and line.
 class ConfigFile : public CLI::ConfigTOML {
  public:
   explicit ConfigFile(CLI::App& parser) : parser_(parser) {}
@@ -25,20 +25,6 @@ class ConfigFile : public CLI::ConfigTOML {
  private:
   CLI::App& parser_;
 };
-
-/// A line of such a file.
-struct ConfigEntry {
-  std::string file;
-  int line = 0;
-  std::string key;
-  std::vector<std::string> values;  ///< one, or those of a list
-  bool is_list = false;
-
-  core::ConfigError error(const std::string& what) const;  ///< names file and line
-};
-
-/// Throws ConfigError for a line that is not 'key = value' and for a duplicate key.
-std::vector<ConfigEntry> read_config(std::istream& input, const std::string& file);
 
 /// The option of that name that a file may set. Throws ConfigError for others, with the name that was probably meant.
 CLI::Option& option_of(CLI::App& parser, const ConfigEntry& entry);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/flat_toml.hpp"
 #include "core/json.hpp"
 #include "metrics/run_folder.hpp"
 
@@ -12,10 +13,12 @@ namespace paragrad::app {
 /// The run folder of a command that measures or predicts, a record per line of its table.
 class MeasurementFolder {
  public:
-  /// out: the folder; empty: nothing is written. Throws ConfigError if it exists, unless it may be overwritten.
+  /// out: the folder; empty: nothing is written. Throws ConfigError if it exists, unless it may be overwritten, and for a
+  /// value that is not UTF-8.
   MeasurementFolder(const std::string& out, bool overwrite, const std::string& config, core::Json manifest)
       : manifest_(std::move(manifest)) {
     if (out.empty()) return;
+    require_utf8(config);
     using Existing = metrics::RunFolder::Existing;
     folder_.emplace(out, overwrite ? Existing::replace : Existing::refuse);
     folder_->write("config.toml", config);

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <variant>
 
-#include "app/config_file.hpp"
+#include "app/flat_toml.hpp"
 #include "app/strategy_source.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
@@ -50,9 +50,7 @@ std::map<std::string, std::string> options_in(std::istream& config) {
 std::variant<double, std::string> meaning(const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
   if (const auto number = core::number_of<double>(value); number && std::isfinite(*number)) return *number;
-  if (value.empty() || value.front() == '[') return value;
-  std::istringstream line("value=" + value);
-  return read_config(line, "config.toml").front().values.front();
+  return text_of_toml(value);
 }
 
 metrics::Hyperparameters hyperparameters(const std::string& config) {
@@ -92,7 +90,7 @@ void check_same_options(const std::string& folder, const std::string& config, bo
   };
   for (const auto& options : {before, now})
     for (const auto& [key, _] : options)
-      if (value(before, key) != value(now, key) && !(rescales && free_to_rescale.contains(key))) {
+      if (!same_in_toml(value(before, key), value(now, key)) && !(rescales && free_to_rescale.contains(key))) {
         if (key == "python-source-sha256") refuse_other_source(folder);
         throw core::ConfigError(core::format(
             "cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options{}, "
@@ -155,14 +153,14 @@ std::map<std::string, std::string> options_of(const std::string& run_folder) {
 
 std::string spelt_as_before(const TrainingArguments& arguments, const std::string& config) {
   if (!arguments.resume) return config;
-  const std::map<std::string, std::string> before = options_of(arguments.out), digits{{"false", "0"}, {"true", "1"}};
+  const std::map<std::string, std::string> before = options_of(arguments.out);
   std::string result;
   std::istringstream lines(config);
   for (std::string line; std::getline(lines, line);) {
     const auto equals = line.find('=');
-    const auto old = before.find(line.substr(0, equals)), digit = digits.find(line.substr(equals + 1));
-    const bool as_digit = old != before.end() && digit != digits.end() && old->second == digit->second;
-    result += as_digit ? core::format("{}={}\n", old->first, old->second) : line + "\n";
+    const auto old = before.find(line.substr(0, equals));
+    const bool same = old != before.end() && same_in_toml(old->second, line.substr(equals + 1));
+    result += same ? core::format("{}={}\n", old->first, old->second) : line + "\n";
   }
   return result;
 }
@@ -211,6 +209,7 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
                    metrics::EventFile::Clock clock) {
   using Existing = metrics::RunFolder::Existing;
   if (arguments.out.empty()) return {};
+  require_utf8(config);
   core::FolderLock lock(arguments.out);
   OpenedRun opened;
   if (arguments.resume) find_state(opened, arguments, config, run, workers);

@@ -17,8 +17,8 @@ std::map<std::string, std::string> options_of(const std::string& run_folder);
 /// run had other options.
 bool is_complete(const TrainingArguments& arguments, const std::string& config);
 
-/// A configuration in the spelling of the run that it resumes, if that wrote truth values as 0 and 1: their text identifies
-/// its state.
+/// A configuration in the spelling of the run that it resumes, which may have written 1 for true or .5 for 0.5: their text
+/// identifies its state.
 std::string spelt_as_before(const TrainingArguments& arguments, const std::string& config);
 
 /// Throws ConfigError if --out has a run with other options.

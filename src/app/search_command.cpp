@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "app/config_file.hpp"
 #include "app/described_options.hpp"
+#include "app/flat_toml.hpp"
 #include "app/option_use.hpp"
 #include "app/option_values.hpp"
 #include "app/own_program.hpp"
@@ -28,10 +28,8 @@ namespace {
 const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed", "host-threads"};
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
-  std::ifstream input(arguments.file);
-  if (!input) throw core::ConfigError(core::format("cannot read '{}'", arguments.file));
   search::Space space;
-  for (const ConfigEntry& entry : read_config(input, arguments.file)) {
+  for (const ConfigEntry& entry : read_flat_toml(core::read_text(arguments.file), arguments.file)) {
     if (not_of_the_file.contains(entry.key))
       throw entry.error(core::format("'{}' is set by the search{}", entry.key,
                                      entry.key == "seed"           ? ": give --seeds"
@@ -178,9 +176,8 @@ Command search_command() {
   add_options(*parser, *arguments);
   set_examples(
       *parser,
-      "printf 'data = frames.h5\\nmodel = 40-64-120:relu\\nepochs = 2\\nworkers = 4\\n"
-      "platform = sim/platforms/k40m-fdr.toml\\nstrategy = [bmuf, model_averaging]\\nlearning-rate = \"0.01..0.3 log\"\\n' "
-      "> search.toml\n"
+      "printf 'data = \"frames.h5\"\\nmodel = \"40-64-120:relu\"\\nepochs = 2\\nworkers = 4\\nplatform = \"k40m-fdr\"\\n"
+      "strategy = [\"bmuf\", \"model_averaging\"]\\nlearning-rate = \"0.01..0.3 log\"\\n' > search.toml\n"
       "paragrad search search.toml --draws 3 --seeds 1,2 --out searches/grid\n"
       "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving\n"
       "paragrad search search.toml --draws 3 --out searches/array --write-jobs array.sbatch");

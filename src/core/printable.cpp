@@ -43,6 +43,16 @@ std::size_t cut(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  std::uint32_t code = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = character(text, i, code);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {

@@ -5,6 +5,8 @@
 
 namespace paragrad::core {
 
+bool is_utf8(std::string_view text);
+
 /// Makes external text (a name in a file, an argument) safe for a terminal or a message: control characters, bytes that are
 /// not UTF-8 and characters that change the text direction become C escape sequences.
 std::string printable(std::string_view text);

@@ -66,7 +66,7 @@ class Compare(CliTest):
     def test_of_a_search_the_finished_runs_are_compared(self):
         options, search = self.folder / "mixed.toml", self.folder / "mixed"
         options.write_text(f'data = "{self.data}"\nmodel = "8-12-6:relu"\nlearning-rate = [0.1, 1e30]\nepochs = 2\nblocks = 2\nworkers = 2\n'
-                           f'platform = "{PLATFORM}"\nstrategy = [model_averaging, bmuf]\n')
+                           f'platform = "{PLATFORM}"\nstrategy = ["model_averaging", "bmuf"]\n')
         run("search", options, "--out", search).check_returncode()
         whole = run("compare", search)
         self.assertEqual(whole.returncode, 0, whole.stderr)

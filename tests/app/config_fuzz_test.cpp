@@ -1,10 +1,8 @@
 // Damaged configurations, the program's own and CNTK's (tests/fuzz.hpp).
-#include <sstream>
-
 #include "app/cntk/cntk_import.hpp"
 #include "app/command.hpp"
-#include "app/config_file.hpp"
 #include "app/described_options.hpp"
+#include "app/flat_toml.hpp"
 #include "catch.hpp"
 #include "core/files.hpp"
 #include "core/limits.hpp"
@@ -20,7 +18,7 @@ namespace {
 
 const std::string config_text =
     "# A training\nmodel = \"40-64-120:relu\"\ndata='frames.h5' # here\nlearning-rate = 0.05\nepochs = 2\nworkers = 4\n"
-    "strategy = bmuf\nmomentum = 0.9\nschedule = halve\nhost-threads = 1\nquiet = true\n";
+    "strategy = \"bmuf\"\nmomentum = 0.9\nschedule = \"halve\"\nhost-threads = 1\nquiet = true\n";
 
 constexpr std::array<std::string_view, 18> config_words{"=",
                                                         "\n",
@@ -45,12 +43,11 @@ constexpr std::array<std::string_view, 18> config_words{"=",
 
 TEST_CASE("damaged configurations and spaces of a search", "[app][fuzz]") {
   const std::string space =
-      "epochs = 2\nstrategy = [bmuf, \"model_averaging\"]\nlearning-rate = \"0.01..0.3 log\"\nminibatch = [\n 16,  # "
+      "epochs = 2\nstrategy = [\"bmuf\", \"model_averaging\"]\nlearning-rate = \"0.01..0.3 log\"\nminibatch = [\n 16,  # "
       "small\n 32\n]\n";
   const auto read = [](const std::string& text) {
-    std::istringstream input(text);
     search::Space space;
-    for (const ConfigEntry& entry : read_config(input, "input")) {
+    for (const ConfigEntry& entry : read_flat_toml(text, "input")) {
       CHECK(entry.line >= 1);
       CHECK((entry.is_list || entry.values.size() == 1));
       space.add(entry.key, entry.values);
@@ -99,7 +96,7 @@ TEST_CASE("damaged configurations of a command", "[app][fuzz]") {
     CHECK((options.epochs >= 0 && options.epochs <= 1000));
   };
   const std::string config =
-      "model = \"40-10:relu\"\nlearning-rate = 0.05\nepochs = 20 # all\nstrategy = bmuf\nseeds = [1, 2]\nquiet = true\n";
+      "model = \"40-10:relu\"\nlearning-rate = 0.05\nepochs = 20 # all\nstrategy = \"bmuf\"\nseeds = [1, 2]\nquiet = true\n";
   test::survive(
       test::fuzz_inputs(2), [&](std::size_t input) { return test::mutated(config, input, config_words); }, read);
   CHECK_NOTHROW(read(config));
@@ -121,8 +118,7 @@ TEST_CASE("damaged configurations of CNTK", "[app][fuzz]") {
     test::write_text(path, text);
     for (const int workers : {0, 4}) {
       const CntkImport import = import_cntk(BrainScript::read(path), workers);
-      std::istringstream lines(import.toml());
-      const auto entries = read_config(lines, "output");
+      const auto entries = read_flat_toml(import.toml(), "output");
       CHECK(entries.size() == import.settings.size());
     }
   };

@@ -7,6 +7,7 @@ import random
 import shutil
 import struct
 import subprocess
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -104,6 +105,11 @@ class Examples(FolderTest):
                     done = subprocess.run(["sh", "-ec", example], cwd=self.folder, env=environment, capture_output=True, text=True,
                                           timeout=60)
                     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        written = list(self.folder.rglob("*.toml"))
+        self.assertGreater(len(written), 20)
+        for path in written + list(ROOT.glob("*/*/*.toml")):
+            with self.subTest(toml=path):
+                tomllib.loads(path.read_text())
 
 
 if __name__ == "__main__":

@@ -118,14 +118,14 @@ class Mistakes(CliTest):
         path = self.folder / "habits.toml"
         for line, message in (("lr = 0.1", "unknown key 'lr'; here it is learning-rate"),
                               ("batch_size = 8", "unknown key 'batch_size'; here it is minibatch"),
-                              ("strategy = fsdp", "unknown strategy 'fsdp'; no strategy shards the parameters"),
-                              ("compression = 1bit", "unknown compression '1bit'; here it is bits:1")):
+                              ('strategy = "fsdp"', "unknown strategy 'fsdp'; no strategy shards the parameters"),
+                              ('compression = "1bit"', "unknown compression '1bit'; here it is bits:1")):
             path.write_text(f"epochs = 1\n{line}\n")
             with self.subTest(line=line):
                 self.assert_refused(run("train", *self.task[:6], "--config", path), f"{path}', line 2: {message}")
         path.write_text("weight-decay = [0, 0.1]\n")
         self.assert_refused(run("search", path, "--out", self.folder / "keys"), "line 1: unknown key 'weight-decay'; here it is l2")
-        path.write_text(f"data = {self.data}\nmodel = 8-6\nlearning-rate = 0.1\nplatform = {PLATFORM}\nstrategy = ddp\n")
+        path.write_text(f'data = "{self.data}"\nmodel = "8-6"\nlearning-rate = 0.1\nplatform = "{PLATFORM}"\nstrategy = "ddp"\n')
         searched = run("search", path, "--out", self.folder / "values")
         self.assert_refused(searched, "cannot read the options", "unknown strategy 'ddp'; here it is data_parallel")
 

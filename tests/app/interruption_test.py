@@ -8,7 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
-from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights, without
 
 
 class Interrupted(CliTest):
@@ -106,18 +106,28 @@ class Interrupted(CliTest):
                 again = self.interrupted([*command, "--resume"], lambda: len(set(self.seen(out))) > before + 2)
                 self.assertIn("; the same command continues the run\n", again)
 
-    def test_truth_values_in_the_spelling_of_another_version_continue(self):
-        """Earlier versions wrote 0 and 1 into config.toml, and their states are identified by its text."""
-        for name, value in (("keep-best", "0"), ("shuffle", "1")):
+    def test_values_in_the_spelling_of_another_version_continue(self):
+        """Earlier versions wrote 0 and 1 for truth values, and numbers as they were given, into config.toml, whose text identifies states."""
+        for name, before, now in (("keep-best", "0", "false"), ("shuffle", "1", "true"), ("learning-rate", "0.1", ".1"), ("l2", "0.0", "0")):
             out = self.folder / f"spelling-{name}"
-            command = self.command("train", out, "--checkpoint-every", "2")
-            self.interrupted([*command, f"--{name}={value}"], lambda: len(set(self.seen(out))) > 1)
-            before = len(set(self.seen(out)))
-            now = f"--{name}={'true' if value == '1' else 'false'}"
+            command = without(self.command("train", out, "--checkpoint-every", "2"), f"--{name}")
+            self.interrupted([*command, f"--{name}={before}"], lambda: len(set(self.seen(out))) > 1)
+            seen = len(set(self.seen(out)))
             with self.subTest(option=name):
-                again = self.interrupted([*command, now, "--resume"], lambda: len(set(self.seen(out))) > before + 1)
+                again = self.interrupted([*command, f"--{name}={now}", "--resume"], lambda: len(set(self.seen(out))) > seen + 1)
                 self.assertIn("; the same command continues the run\n", again)
-                self.assertIn(f"{name}={value}\n", (out / "config.toml").read_text())
+                self.assertIn(f"{name}={before}\n", (out / "config.toml").read_text())
+
+    def test_a_folder_whose_numbers_are_no_toml_is_compared_by_their_values(self):
+        out = self.folder / "no-toml"
+        command = self.command("train", out, "--checkpoint-every", "2")
+        self.interrupted(command, lambda: len(set(self.seen(out))) > 1)
+        config = out / "config.toml"
+        text = config.read_text()
+        config.write_text(text.replace("learning-rate=0.1\n", "learning-rate=.1\n").replace("seed=1\n", "seed=01\n"))
+        self.assertNotEqual(config.read_text(), text)
+        self.assert_refused(run(*command, "--resume"), "the state was saved by a run with different options")
+        self.assert_refused(run(*command, "--resume", "--seed", "2"), "was started with 01 for 'seed', not with 2")
 
     def test_before_the_first_epoch_the_same_command_starts_again(self):
         for more, resume in ([], []), (["--checkpoint-every", "100000"], ["--resume"]):
@@ -140,7 +150,7 @@ class Interrupted(CliTest):
     def test_a_search_tells_how_many_runs_have_ended_and_continues(self):
         options, out = self.folder / "search.toml", self.folder / "search"
         options.write_text(f'data = "{self.data}"\nmodel = "8-300-6:sigmoid"\nlearning-rate = [0.1, 0.2]\nepochs = [1, 60]\nblocks = 2\n'
-                           f'workers = 2\nplatform = "{PLATFORM}"\nstrategy = bmuf\n')
+                           f'workers = 2\nplatform = "{PLATFORM}"\nstrategy = "bmuf"\n')
         command = ["search", options, "--jobs", "1", "--out", out]
         said = self.interrupted(command, lambda: (out / "001-s1/manifest.json").exists() and (out / "002-s1").exists())
         self.assertRegex(said, rf"^paragrad: interrupted: \d of 4 runs in {out} have ended; the same command continues the search\n$")

@@ -27,7 +27,7 @@ class LinksInTheWay(CliTest):
         made = run("train", "--data", cls.data, "--model", "8-12-6", "--learning-rate", "0.1", "--epochs", "1", "--quiet", "--out", cls.folder / "run")
         assert made.returncode == 0, made.stderr
         cls.checkpoint = cls.folder / "run/checkpoint.h5"
-        (cls.folder / "search.toml").write_text(f"data = {cls.data}\nmodel = 8-12-6\nlearning-rate = [0.1, 1e30]\nepochs = 1\n")
+        (cls.folder / "search.toml").write_text(f'data = "{cls.data}"\nmodel = "8-12-6"\nlearning-rate = [0.1, 1e30]\nepochs = 1\n')
         (cls.folder / "table.csv").write_text("".join(f"{i},{i * 7 % 5},{i % 2}\n" for i in range(20)))
         (cls.folder / "a.cntk").write_text("SGD=[\nepochSize=0\nminibatchSize=256\nlearningRatesPerMB=0.1\nmaxEpochs=2\n]\n")
 

@@ -2,13 +2,14 @@
 """Options: what a number may be, what --config may hold, and that no option is taken which does nothing."""
 
 import itertools
+import os
 import re
 import resource
 import shutil
 import tomllib
 import unittest
 
-from paragrad_cli import PLATFORM, CliTest, FolderTest, help_commands, run, weights
+from paragrad_cli import PLATFORM, CliTest, FolderTest, help_commands, run, weights, without
 
 COMMANDS = [[name] for name in help_commands() if name != "data"] + [["data", name] for name in help_commands("data")]
 NUMBER = re.compile(r"^  (--[\w-]+) (UINT|INT|FLOAT)(,\.\.\.)?:([\w .+-]+?)(?:=\S*)?(?: REQUIRED)?(?: {2,}|$)", re.MULTILINE)
@@ -119,13 +120,13 @@ class ConfigFile(CliTest):
             ("minibatch\n", ["line 1", "'minibatch' is not 'key = value'"]),
             ("[training]\nminibatch = 8\n", ["line 1", "'[training]' is not 'key = value'"]),
             ("minibatch = 8\nepochs = 1\nminibatch = 9\n", ["line 3", "'minibatch' is already set in line 1"]),
-            ("model = \"8-6\n", ["line 1", "does not end"]),
+            ("model = \"8-6\n", ["line 1", "a string does not end in its line"]),
             ("overwrite = true\n", ["line 1", "'overwrite' can be given on the command line only"]),
-            ("schedule-rates = [0.1, 0.2\n", ["line 1", "']'"]),
-            ("minibatch = 8 # so\nclip = \"norm\" \"x\"\n", ["line 2", "unexpected '\"x\"' after the value"]),
+            ("schedule-rates = [0.1, 0.2\n", ["line 1", "array", "end"]),
+            ("minibatch = 8 # so\nclip = \"norm\" \"x\"\n", ["line 2", "expected a comment", "saw '\"'"]),
             ("minibatch = [8, 9]\n", ["line 1", "'minibatch' takes one value"]),
             ('model = "8\\d6"\n', ["line 1", "a backslash", "escape"]),
-            ('model = "8\\u00', ["line 1", "escape"]),
+            ('model = "8\\u00"', ["line 1", "escape"]),
             ("minibatch = []\n", ["line 1", "'minibatch' takes one value"]),
             ('keep-best = ""\n', ["line 1", "'keep-best' must be true or false"]),
         ):
@@ -160,6 +161,56 @@ class ConfigFile(CliTest):
                 first = run("train", *[str(data) if word == self.data else word for word in self.task], "--out", out, "--overwrite", "--tensorboard")
                 self.assertEqual(tomllib.loads((out / "config.toml").read_text())["data"], str(data))
                 self.assertEqual(weights(run("train", "--config", out / "config.toml", "--out", self.folder / "again", "--overwrite")), weights(first))
+
+    def test_a_line_that_is_not_toml_is_shown_as_it_should_be(self):
+        for line, right in (("strategy = bmuf  # averages", 'strategy = "bmuf"'), ("data = /a b.h5", 'data = "/a b.h5"'), ("minibatch=8-6", 'minibatch="8-6"'),
+                            ("keep-best = True", "keep-best = true"), ("schedule-rates = [.1, 1e-2,010]", "schedule-rates = [0.1, 1e-2,10]"),
+                            ("seed = 18446744073709551615", 'seed = "18446744073709551615"'), ("learning-rate = .5", "learning-rate = 0.5"),
+                            ('data = a"b', 'data = "a\\"b"'), ("model = 1.2.3", 'model = "1.2.3"')):
+            with self.subTest(line=line):
+                self.refused(f"epochs = 1\n{line}\n", f"line 2: not TOML: write {right}")
+                self.assertEqual(list(tomllib.loads(right)), [line.split()[0].split("=")[0]])
+        self.refused('schedule-rates = [\n 0.1,\n auto,\n]\n', 'line 3: not TOML: write "auto",')
+        for text, said in (("x.y = 1\n", "'x.y = 1' is not 'key = value'"), ("[[x]]\na = 1\n", "'[[x]]' is not 'key = value'"),
+                           ("schedule-rates = [[0.1]]\n", "is a list with a list in it"), ("out = 2020-02-02\n", "is a date or a time"),
+                           ('data = "\\data"\n', "a backslash"), ("data = '\n", "a string does not end"), ('a = "é", b\n', "not TOML")):
+            with self.subTest(text=text):
+                self.refused(text, f"line 1: {said}" if said[0] in "'na" and "is a" not in said else said)
+
+    def test_numbers_in_the_spelling_of_toml(self):
+        path, first = self.folder / "numbers.toml", weights(run("train", *self.task, "--seed", 1000))
+        for text in ("seed = 1_000\n", "seed = +1000\n", 'seed = "1000"\n', "# é\r\nseed\t= 1000 # é\r\n"):
+            path.write_text(text)
+            with self.subTest(text=text):
+                self.assertEqual(weights(run("train", *self.task, "--config", path)), first)
+
+    def test_every_spelling_of_a_value_is_recorded_as_toml_and_read_back(self):
+        spelt = {"learning-rate": (".5", "5.", "+.5", "1e-2", "0.10"), "minibatch": ("016", "+16"), "seed": (str(2**64 - 1), "007"),
+                 "epochs": ("1",), "shuffle": ("1", "false", "on")}
+        out = self.folder / "spelt"
+        for option, values in spelt.items():
+            for value in values:
+                with self.subTest(option=option, value=value):
+                    first = run("train", *without(self.task, f"--{option}"), f"--{option}={value}", "--out", out, "--overwrite")
+                    config = tomllib.loads((out / "config.toml").read_text())
+                    if option != "shuffle":
+                        self.assertEqual(float(config[option]), float(value))
+                    again = run("train", "--config", out / "config.toml", "--out", self.folder / "spelt-again", "--overwrite")
+                    self.assertEqual(weights(again), weights(first))
+        for name in ("007", "5", "1e5", "0x", "0x1f", ".5", "nan", "true", "1_0", "2020-02-02", "[1]", "s"):
+            with self.subTest(folder=name):
+                run("train", *self.task, "--out", name, cwd=self.folder).check_returncode()
+                self.assertEqual(str(tomllib.loads((self.folder / name / "config.toml").read_text())["out"]).lower(), {"5": "5", "1e5": "100000.0"}.get(name, name))
+                again = run("train", "--config", f"{name}/config.toml", "--overwrite", cwd=self.folder)
+                self.assertIn(f"{name}", again.stdout)
+
+    def test_what_is_not_utf8_cannot_be_recorded(self):
+        data = os.fsencode(self.folder) + b"/latin-\xe9.h5"
+        shutil.copy(self.data, data)
+        task = [os.fsdecode(data) if word == self.data else word for word in self.task]
+        self.assertEqual(run("train", *task).returncode, 0)
+        self.assert_refused(run("train", *task, "--out", self.folder / "latin"), "--data: ", r"latin-\xe9.h5", "is not UTF-8")
+        self.assertFalse((self.folder / "latin").exists())
 
     def test_the_command_line_wins(self):
         path = self.folder / "epochs.toml"

@@ -61,6 +61,14 @@ def help_commands(*above: str) -> list[str]:
     return re.findall(r"^  ([a-z][a-z-]*) +\S", run(*above, "--help").stdout.partition("Examples:")[0], re.MULTILINE)
 
 
+def without(words: list, option: str) -> list:
+    """A command line without an option and its value."""
+    if option not in words:
+        return words
+    at = words.index(option)
+    return words[:at] + words[at + 2:]
+
+
 def weights(result: subprocess.CompletedProcess) -> str:
     """The hash of the final weights that a training printed."""
     found = re.search(r"^weights sha256 ([0-9a-f]{64})$", result.stdout, re.MULTILINE)

@@ -209,8 +209,8 @@ class Plot(CliTest):
 
     def test_the_folder_of_a_search_stands_for_its_runs_in_the_order_of_their_names(self):
         options, search = self.folder / "search.toml", self.folder / "search"
-        options.write_text(f"data = {self.data}\nmodel = 8-6\nworkers = 2\nplatform = {PLATFORM}\nblocks = 2\nepochs = 2\n"
-                           "learning-rate = 0.1\nstrategy = [model_averaging, bmuf]\n")
+        options.write_text(f'data = "{self.data}"\nmodel = "8-6"\nworkers = 2\nplatform = "{PLATFORM}"\nblocks = 2\nepochs = 2\n'
+                           'learning-rate = 0.1\nstrategy = ["model_averaging", "bmuf"]\n')
         run("search", options, "--seeds", "1,2", "--out", search).check_returncode()
         svg = self.plot(search, out="search.svg")
         self.assertEqual(labels(svg), ["strategy=model_averaging (2 seeds)", "strategy=bmuf (2 seeds)"])

@@ -8,10 +8,20 @@ import shutil
 import signal
 import subprocess
 import time
+import tomllib
 import unittest
 from pathlib import Path
 
 from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
+
+
+def as_toml(value: str) -> str:
+    """With quotation marks, if it needs them."""
+    try:
+        tomllib.loads(f"key = {value}")
+        return value
+    except tomllib.TOMLDecodeError:
+        return json.dumps(value)
 
 
 class Search(CliTest):
@@ -22,7 +32,7 @@ class Search(CliTest):
     def write(self, **options: str) -> None:
         values = {"data": self.data, "model": "8-12-6:sigmoid", "workers": "2", "platform": PLATFORM, "blocks": "4", "epochs": "4",
                   "minibatch": "16", "strategy": '["model_averaging", "bmuf"]', "learning-rate": "[0.05, 0.2]"} | options
-        self.file.write_text("".join(f"{key} = {value}\n" for key, value in values.items() if value))
+        self.file.write_text("".join(f"{key} = {as_toml(value)}\n" for key, value in values.items() if value))
 
     def search(self, *words, status: int = 0, **more) -> subprocess.CompletedProcess:
         done = run("search", self.file, "--out", self.out, *words, **more)

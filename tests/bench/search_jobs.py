@@ -12,14 +12,14 @@ import time
 from pathlib import Path
 
 TARGET = 1.8
-SPACE = """data = {folder}/task.h5
-model = 64-256-256-10:relu
+SPACE = """data = "{folder}/task.h5"
+model = "64-256-256-10:relu"
 epochs = 6
 minibatch = 64
 workers = 2
 blocks = 4
-platform = k40m-fdr
-strategy = [model_averaging, bmuf, slowmo]
+platform = "k40m-fdr"
+strategy = ["model_averaging", "bmuf", "slowmo"]
 learning-rate = [0.01, 0.02, 0.05, 0.1]
 """
 

@@ -92,8 +92,8 @@ class Jobs(CliTest):
     @unittest.skipIf(MISSING, f"{MISSING}: no array was submitted")
     def test_a_search_as_a_job_array_ranks_what_a_local_search_ranks(self):
         file, array = self.folder / "space.toml", self.folder / "array"
-        file.write_text(f"data = {self.data}\nmodel = 8-64-64-6:sigmoid\nworkers = 2\nplatform = {PLATFORM}\nblocks = 6\nepochs = 100\n"
-                        "minibatch = 16\nstrategy = bmuf\nlearning-rate = [0.1, 0.2]\ncheckpoint-every = 6\n")
+        file.write_text(f'data = "{self.data}"\nmodel = "8-64-64-6:sigmoid"\nworkers = 2\nplatform = "{PLATFORM}"\nblocks = 6\nepochs = 100\n'
+                        'minibatch = 16\nstrategy = "bmuf"\nlearning-rate = [0.1, 0.2]\ncheckpoint-every = 6\n')
 
         def search(out: Path, *words: object) -> list[str]:
             done = run("search", file, "--out", out, *words)

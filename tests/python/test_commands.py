@@ -1,5 +1,6 @@
 """Commands that this process runs: what they start, and what they return."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ def search_file(task, tmp_path) -> Path:
     """The options of two short runs."""
     options = task | {"workers": 2, "platform": "k40m-fdr", "strategy": "model_averaging", "learning_rate": [0.05, 0.1]}
     file = tmp_path / "search.toml"
-    file.write_text("".join(f"{name.replace('_', '-')} = {value}\n" for name, value in options.items()))
+    file.write_text("".join(f"{name.replace('_', '-')} = {json.dumps(value, default=str)}\n" for name, value in options.items()))
     return file
 
 

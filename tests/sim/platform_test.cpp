@@ -314,3 +314,11 @@ TEST_CASE("a file goes before a built-in platform of its name, and an unknown na
 TEST_CASE("an eager threshold of nothing is allowed", "[sim]") {
   CHECK(complaint(with("eager = \"64kB\"", "eager = \"0B\"")) == "");
 }
+
+TEST_CASE("a platform file that nests deeply is refused", "[sim]") {
+  const test::TemporaryFolder folder;
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "a.";
+  test::write_text(folder.file("p.toml"), std::string(platform_with_every_key) + "[" + deep + "a]\n");
+  CHECK_THROWS_WITH(read_platform(folder.file("p.toml")), contains_text("nest too deeply"));
+}

@@ -1,15 +1,11 @@
-#include "sim/toml_nesting.hpp"
+#include "core/toml.hpp"
 
 #include <string>
 
 #include "catch.hpp"
-#include "core/errors.hpp"
-#include "every_key.hpp"
-#include "sim/platform.hpp"
-#include "temporary_folder.hpp"
 
 using namespace paragrad;
-using sim::line_nested_too_deeply;
+using core::line_nested_too_deeply;
 
 namespace {
 
@@ -21,7 +17,7 @@ std::string repeated(const std::string& text, int times) {
 
 }  // namespace
 
-TEST_CASE("deep brackets and dotted keys are found with their line, wherever they stand", "[sim]") {
+TEST_CASE("deep brackets and dotted keys are found with their line, wherever they stand", "[core]") {
   const std::string before = "a = 1  # [[[[ a.b.c\n\n", deep = repeated("a.", 1000);
   for (const std::string& text :
        {"[" + deep + "a]", "[[" + deep + "a]]", deep + "a = 1", "b = { " + deep + "a = 1 }", "b = " + repeated("[", 1000),
@@ -32,8 +28,7 @@ TEST_CASE("deep brackets and dotted keys are found with their line, wherever the
   }
 }
 
-TEST_CASE("what is long but does not nest is no reason to refuse", "[sim]") {
-  CHECK(line_nested_too_deeply(sim::platform_with_every_key) == 0);
+TEST_CASE("what is long but does not nest is no reason to refuse", "[core]") {
   CHECK(line_nested_too_deeply("a = [" + repeated("1.5, ", 1000) + "2.5]") == 0);
   CHECK(line_nested_too_deeply(repeated("[a.b]\n", 1000)) == 0);
   CHECK(line_nested_too_deeply("a = '" + repeated("[.", 1000) + "'") == 0);
@@ -41,9 +36,9 @@ TEST_CASE("what is long but does not nest is no reason to refuse", "[sim]") {
   CHECK(line_nested_too_deeply("") == 0);
 }
 
-TEST_CASE("a platform file that nests deeply is refused", "[sim]") {
-  const test::TemporaryFolder folder;
-  test::write_text(folder.file("p.toml"),
-                   std::string(sim::platform_with_every_key) + "[" + repeated("a.", 100'000) + "a]\n");
-  CHECK_THROWS_WITH(sim::read_platform(folder.file("p.toml")), contains_text("nest too deeply"));
+TEST_CASE("what is not TOML is named with its line", "[core]") {
+  CHECK(core::parse_toml("'x.toml'", "a = 1\n[b]\nc = 'd'\n")["b"]["c"].value<std::string>() == "d");
+  CHECK_THROWS_WITH(core::parse_toml("'x.toml'", "a = 1\n\nb = c\n"), contains_text("'x.toml', line 3: "));
+  CHECK_THROWS_WITH(core::parse_toml("'x.toml'", "a = 1\nb = " + repeated("[", 100'000)),
+                    contains_text("'x.toml', line 2: brackets or dotted keys nest too deeply"));
 }

@@ -1,8 +1,10 @@
-#include "sim/toml_nesting.hpp"
+#include "core/toml.hpp"
 
 #include <algorithm>
 
-namespace paragrad::sim {
+#include "core/format.hpp"
+
+namespace paragrad::core {
 namespace {
 
 constexpr int deepest = 32;
@@ -28,6 +30,19 @@ int skip_string(std::string_view& text) {
 
 }  // namespace
 
+TomlError::TomlError(const std::string& file, int at, const std::string& why)
+    : ConfigError(format("{}, line {}: {}", file, at, why)), line(at), reason(why) {}
+
+toml::table parse_toml(const std::string& file, std::string_view text) {
+  if (const int line = line_nested_too_deeply(text); line > 0)
+    throw TomlError(file, line, "brackets or dotted keys nest too deeply");
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    throw TomlError(file, static_cast<int>(error.source().begin.line), std::string(error.description()));
+  }
+}
+
 int line_nested_too_deeply(std::string_view text) {
   int line = 1, brackets = 0, dots = 0;
   while (!text.empty()) {
@@ -48,4 +63,4 @@ int line_nested_too_deeply(std::string_view text) {
   return 0;
 }
 
-}  // namespace paragrad::sim
+}  // namespace paragrad::core
