@@ -43,6 +43,15 @@ std::size_t cut(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+void append_utf8(std::string& text, std::uint32_t code) {
+  if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) code = 0xFFFD;
+  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first
+  constexpr std::uint32_t marks[] = {0, 0xC0, 0xE0, 0xF0};
+  add(marks[more] | code >> (6 * more));
+  for (int i = more; i-- > 0;) add(0x80 | (code >> (6 * i) & 0x3F));
+}
+
 bool is_utf8(std::string_view text) {
   std::uint32_t code = 0;
   for (std::size_t i = 0; i < text.size();) {

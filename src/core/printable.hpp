@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace paragrad::core {
+
+/// Appends a character; U+FFFD for a code that is none.
+void append_utf8(std::string& text, std::uint32_t code);
 
 bool is_utf8(std::string_view text);
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,103 +17,28 @@
 #include "data/csv_reader.hpp"
 #include "data/importer.hpp"
 #include "data/rounded_columns.hpp"
+#include "data/text_labels.hpp"
 
 namespace paragrad::data {
 namespace {
-
-/// May be infinite or NaN.
-std::optional<double> number_in(std::string_view text) { return core::number_of<double>(text); }
-
-/// The labels of all records and what they say.
-class CsvLabels {
- public:
-  void add(const std::string& text, std::size_t line) {
-    const std::optional<double> number = is_missing_value(text) ? std::nullopt : number_in(text);
-    const auto [found, is_new] = found_.try_emplace(text, Label{static_cast<std::int32_t>(found_.size()), line, number});
-    ++found->second.count;
-    numbers_.push_back(found->second.number);
-  }
-
-  /// The first label if it occurs nowhere else, as the name of a column does, and is a text, or the only number among texts;
-  /// otherwise null.
-  const std::string* unlike_others() const {
-    const auto first = std::ranges::find_if(found_, [](const auto& one) { return one.second.number == 0; });
-    if (numbers_.size() < 2 || first->second.count > 1) return nullptr;
-    const auto numbers = std::ranges::count_if(found_, [](const auto& one) { return one.second.value.has_value(); });
-    return numbers == (first->second.value ? 1 : numbers) ? &first->first : nullptr;
-  }
-
-  /// Gives each record the number of its class. Sets classes and class_names.
-  std::vector<std::int32_t> classes(const std::string& path, DatasetInfo& info) const {
-    check(path);
-    std::vector<std::int32_t> class_of(found_.size());  // by number of appearance
-    if (std::ranges::all_of(found_, [](const auto& one) { return is_class(one.second.value); })) {
-      for (const auto& [text, label] : found_)
-        class_of[static_cast<std::size_t>(label.number)] = static_cast<std::int32_t>(*label.value);
-      info.classes = static_cast<std::size_t>(std::ranges::max(class_of)) + 1;
-    } else {
-      std::vector<std::pair<std::string, Label>> sorted(found_.begin(), found_.end());
-      if (all_numbers()) std::ranges::stable_sort(sorted, {}, [](const auto& one) { return *one.second.value; });
-      for (const auto& [text, label] : sorted) {
-        class_of[static_cast<std::size_t>(label.number)] = static_cast<std::int32_t>(info.class_names.size());
-        info.class_names.push_back(text);
-      }
-      info.classes = sorted.size();
-    }
-    std::vector<std::int32_t> result;
-    for (const std::int32_t number : numbers_) result.push_back(class_of[static_cast<std::size_t>(number)]);
-    return result;
-  }
-
- private:
-  struct Label {
-    std::int32_t number;  // by first appearance
-    std::size_t line;     // of it
-    std::optional<double> value;
-    std::size_t count = 0;
-  };
-
-  static bool is_class(const std::optional<double>& value) {
-    return value && *value >= 0 && *value < std::numeric_limits<std::int32_t>::max() && std::floor(*value) == *value;
-  }
-  bool all_numbers() const {
-    return std::ranges::all_of(found_, [](const auto& one) { return one.second.value.has_value(); });
-  }
-
-  void check(const std::string& path) const {
-    if (!all_numbers()) return;
-    constexpr const char* instead =
-        "choose the column of the classes with `label`, or name the columns of real-valued `targets`";
-    for (const auto& [text, label] : found_) {
-      const std::string where = core::format("the label '{}' in line {} of '{}'", text, label.line, path);
-      if (std::floor(*label.value) != *label.value)
-        throw core::ConfigError(core::format("{} is a number with decimals, not a class: {}", where, instead));
-      if (std::abs(*label.value) >= most_classes)
-        throw core::ConfigError(
-            core::format("{} is no class, of which a network can have {}: {}", where, most_classes, instead));
-    }
-  }
-
-  std::map<std::string, Label> found_;  // alphabetically
-  std::vector<std::int32_t> numbers_;   // of each record's label
-};
 
 char separator_of(const std::string& name) {
   if (name == "auto") return '\0';
   if (name == "comma") return ',';
   if (name == "semicolon") return ';';
   if (name == "tab") return '\t';
-  throw core::unknown_name("separator", name, {"auto", "comma", "semicolon", "tab"});
+  if (name == "space") return ' ';
+  throw core::unknown_name("separator", name, {"auto", "comma", "semicolon", "tab", "space"});
 }
 
 class CsvImport {
  public:
   explicit CsvImport(const ImportCsvOptions& options)
-      : options_(options), file_(options.file), reader_(file_, separator_of(options.separator)) {
-    if (options.header != "auto" && options.header != "yes" && options.header != "no")
-      throw core::unknown_name("header", options.header, {"auto", "yes", "no"});
-    if (options.missing_labels != "refuse" && options.missing_labels != "class" && options.missing_labels != "leave-out")
-      throw core::unknown_name("missing-labels", options.missing_labels, {"refuse", "class", "leave-out"});
+      : options_(options),
+        file_(options.file),
+        reader_(file_, separator_of(options.separator), options.decimal == "comma"),
+        path_(&options.file) {
+    core::require_valid(options);
   }
 
   Imported run() {
@@ -126,23 +49,57 @@ class CsvImport {
     if (!more)
       throw core::ConfigError(core::format("'{}' contains no records after the names of its columns", options_.file));
     for (; more; more = reader_.next(record)) add(record);
-    if (samples_.empty()) throw core::ConfigError(core::format("no record of '{}' has a label", options_.file));
+    if (subsets_[0].empty()) throw core::ConfigError(core::format("no record of '{}' has a label", options_.file));
     check_first_record();
     Imported info;
+    info.source_sha256 = {core::format("{}: {}", file_.name(), file_.sha256())};
+    comments_ = reader_.comments();
+    labels_.close();
+    if (!options_.valid_from.empty()) read_other(Subset::valid, options_.valid_from, info);
+    if (!options_.test_from.empty()) read_other(Subset::test, options_.test_from, info);
     info.dim = features_.size();
     info.targets = options_.targets.size();
-    if (info.targets == 0) samples_.labels = labels_.classes(options_.file, info);
+    if (info.targets == 0) labels_.to_classes(options_.file, info, subsets_);
     if (!names_.empty())
       for (const std::size_t column : features_) info.names_of_features.push_back(names_[column]);
-    info.source_sha256 = {core::format("{}: {}", file_.name(), file_.sha256())};
     report(info);
-    ImportedSubsets subsets;
-    subsets[0] = std::move(samples_);
-    return write_samples(options_, std::move(info), "CSV", std::move(subsets));
+    return write_samples(options_, std::move(info), "CSV", std::move(subsets_));
   }
 
  private:
-  /// Learns from the first record how many columns there are, which of them are labels or targets and what they are called.
+  /// A table of its own for the validation or test set, with the columns of the training table.
+  void read_other(Subset subset, const std::string& path, Imported& info) {
+    GzipFile file(path);
+    CsvReader reader(file, reader_.separator());
+    path_ = &path;
+    into_ = &subsets_[static_cast<std::size_t>(subset)];
+    CsvRecord record;
+    bool more = reader.next(record);
+    if (more && is_header_of_other(record)) more = reader.next(record);
+    if (!more) throw core::ConfigError(core::format("'{}' contains no records", path));
+    for (; more; more = reader.next(record)) add(record);
+    if (into_->empty()) throw core::ConfigError(core::format("no record of '{}' has a label", path));
+    comments_ += reader.comments();
+    info.source_sha256.push_back(core::format("{}: {}", file.name(), file.sha256()));
+    info.taken.push_back(core::format("{} set: '{}'", subset == Subset::valid ? "validation" : "test", path));
+  }
+
+  /// Whether the first record of such a table names the columns. Throws ConfigError if it names others.
+  bool is_header_of_other(const CsvRecord& record) const {
+    if (names_.empty() || record.fields == names_) return !names_.empty();
+    const auto is_number = [&](const std::string& text) { return number_in(text).has_value(); };
+    if (options_.header == "auto" && std::ranges::any_of(record.fields, is_number)) return false;
+    std::size_t column = 0;
+    while (column < std::min(columns_, record.fields.size()) && record.fields[column] == names_[column]) ++column;
+    const auto called = [&](const std::vector<std::string>& names) {
+      return column < names.size() ? core::format("'{}'", names[column]) : std::string("missing");
+    };
+    throw core::ConfigError(
+        core::format("column {} is {} in line {} of '{}', but {} in '{}': the tables must have the same columns", column + 1,
+                     called(record.fields), record.line, *path_, called(names_), options_.file));
+  }
+
+  /// Learns from the first record how many columns there are, what they are called and which are labels or targets.
   void begin(const CsvRecord& record) {
     columns_ = record.fields.size();
     line_of_columns_ = record.line;
@@ -268,16 +225,16 @@ class CsvImport {
     if (const std::string* label = labels_.unlike_others())
       throw ask_for_header(line_of_columns_, core::format("has the label '{}', which occurs nowhere else", *label));
     const std::size_t columns = features_.size();
-    if (options_.normalise ? first_row_stands_apart(samples_.exact, columns)
-                           : first_row_stands_apart(samples_.values, columns))
+    if (options_.normalise ? first_row_stands_apart(subsets_[0].exact, columns)
+                           : first_row_stands_apart(subsets_[0].values, columns))
       throw ask_for_header(line_of_columns_, "contains numbers that are far from those of all other records");
   }
 
   void add(const CsvRecord& record) {
     if (record.fields.size() != columns_)
       throw core::ConfigError(
-          core::format("line {} of '{}' has {} fields, but line {} has {}{}", record.line, options_.file,
-                       record.fields.size(), line_of_columns_, columns_,
+          core::format("line {} of '{}' has {} fields, but line {}{} has {}{}", record.line, *path_, record.fields.size(),
+                       line_of_columns_, path_ == &options_.file ? "" : core::format(" of '{}'", options_.file), columns_,
                        !names_.empty() && record.fields.size() == columns_ + 1
                            ? ": if they begin with row names, as R writes them, give these a name in the first line, too"
                            : ""));
@@ -291,11 +248,11 @@ class CsvImport {
         throw refused(record, i, "is missing: fill it in, or leave the record out");
     for (std::size_t f = 0; f < features_.size(); ++f) {
       const double value = number(record, features_[f]);
-      options_.normalise ? samples_.exact.push_back(value) : samples_.values.push_back(feature_rounding_->round(f, value));
+      options_.normalise ? into_->exact.push_back(value) : into_->values.push_back(feature_rounding_->round(f, value));
     }
     if (labelled) return add_label(record, answers_.front());
     for (std::size_t t = 0; t < answers_.size(); ++t)
-      samples_.targets.push_back(target_rounding_->round(t, number(record, answers_[t])));
+      into_->targets.push_back(target_rounding_->round(t, number(record, answers_[t])));
   }
 
   void add_label(const CsvRecord& record, std::size_t column) {
@@ -308,7 +265,21 @@ class CsvImport {
                        text));
     if (!is_missing_value(text) && number_in(text) && !std::isfinite(*number_in(text)))
       throw refused(record, column, core::format("is the label '{}', which is no class", text));
-    labels_.add(text, record.line);
+    const auto label = labels_.add(text, record.line, is_missing_value(text) ? std::nullopt : number_in(text));
+    if (!label)
+      throw refused(
+          record, column,
+          core::format("is the label '{}', but the classes of '{}' are {}", text, options_.file, some_of(labels_.texts())));
+    into_->labels.push_back(*label);
+  }
+
+  /// May be infinite or NaN.
+  std::optional<double> number_in(std::string_view text) const {
+    if (options_.decimal == "point") return core::number_of<double>(text);
+    if (text.find('.') != std::string_view::npos) return std::nullopt;
+    std::string pointed(text);
+    std::ranges::replace(pointed, ',', '.');
+    return core::number_of<double>(pointed);
   }
 
   /// "length" or, without names, "3".
@@ -339,6 +310,10 @@ class CsvImport {
         "columns: {}; features {}; {} {}", names_.empty() ? "not named" : core::format("named in line {}", line_of_columns_),
         names_of(features_), options_.targets.empty() ? "label" : "targets", names_of(answers_)));
     if (!left_out_.empty()) info.taken.push_back(core::format("left out: columns {}", names_of(left_out_)));
+    if (reader_.separator() == ' ')
+      info.taken.push_back(
+          core::format("separator: blanks{}",
+                       comments_ == 0 ? "" : core::format("; {} that begin with # left out", several(comments_, "line"))));
     if (without_label_ > 0)
       info.taken.push_back(core::format("left out: {} without a label", several(without_label_, "record")));
     warn_of_rounding(info, *feature_rounding_, *target_rounding_,
@@ -348,16 +323,22 @@ class CsvImport {
   double number(const CsvRecord& record, std::size_t column) const {
     const std::string& text = record.fields[column];
     const std::optional<double> value = number_in(text);
-    if (!value) throw refused(record, column, core::format("is '{}', which is not a number", text));
+    if (!value) throw refused(record, column, core::format("is '{}', which is not a number{}", text, advice(text)));
     if (!std::isfinite(*value) || std::abs(*value) > std::numeric_limits<float>::max())
       throw refused(record, column, core::format("is '{}', which is not a finite number of float32", text));
     return *value;
   }
 
+  /// On a text that would be a number with another character for decimals.
+  std::string advice(std::string text) const {
+    const bool comma = options_.decimal == "point";
+    std::ranges::replace(text, comma ? ',' : '.', comma ? '.' : ',');
+    return number_in(text) ? core::format(": for decimals after a {0} give `decimal` {0}", comma ? "comma" : "point") : "";
+  }
+
   core::ConfigError refused(const CsvRecord& record, std::size_t column, const std::string& why) const {
     const std::string name = names_.empty() ? "" : core::format(" ('{}')", names_[column]);
-    return core::ConfigError(
-        core::format("column {}{} in line {} of '{}' {}", column + 1, name, record.line, options_.file, why));
+    return core::ConfigError(core::format("column {}{} in line {} of '{}' {}", column + 1, name, record.line, *path_, why));
   }
 
   const ImportCsvOptions& options_;
@@ -368,8 +349,11 @@ class CsvImport {
   std::vector<std::size_t> left_out_, features_;  // and the others, which rise
   std::vector<std::string> names_;                // of the columns, if they have any
   std::optional<RoundedColumns> feature_rounding_, target_rounding_;
-  ImportedSamples samples_;
-  CsvLabels labels_;
+  ImportedSubsets subsets_;
+  TextLabels labels_;
+  const std::string* path_;               // of the table that is read,
+  ImportedSamples* into_ = &subsets_[0];  // and where its records go
+  std::size_t comments_ = 0;
 };
 
 }  // namespace
@@ -388,8 +372,14 @@ void ImportCsvOptions::describe(core::OptionList& list) {
               "what to do with labels such as NA, ? or null: refuse them, leave-out (their lines), or class (take them for "
               "the name of one)")
       .when(targets.empty(), "is for labels, and these are `targets`: leave it out");
-  list.choice("separator", separator, {"auto", "comma", "semicolon", "tab"},
-              "of the columns: comma, semicolon, tab, or auto, what the first line has");
+  list.choice(
+      "separator", separator, {"auto", "comma", "semicolon", "tab", "space"},
+      "of the columns: comma, semicolon, tab, space (any number of blanks, with comments after #), or auto, what the "
+      "first line has");
+  list.choice("decimal", decimal, {"point", "comma"}, "what stands before the decimals of a number: point or comma")
+      .unless(decimal == "comma" && separator == "comma", "comma cannot be combined with `separator` comma");
+  list.text("valid-from", valid_from, "a table of its own for the validation set, with the same columns");
+  list.text("test-from", test_from, "a table of its own for the test set, with the same columns");
   list.choice("header", header, {"auto", "yes", "no"},
               "whether the first line names the columns: yes, no, or auto, if no feature in it is a number");
   describe_data_file(list, true);

@@ -25,13 +25,13 @@ void trim(std::string& text) {
 
 }  // namespace
 
-CsvReader::CsvReader(GzipFile& file, char separator) : file_(file), separator_(separator) {
+CsvReader::CsvReader(GzipFile& file, char separator, bool decimal_comma) : file_(file), separator_(separator) {
   peek();
   constexpr std::array<std::uint8_t, 3> mark{0xef, 0xbb, 0xbf};
   if (bytes_.size() >= mark.size() && std::equal(mark.begin(), mark.end(), bytes_.begin())) at_ = mark.size();
   if (bytes_.size() >= 2 && std::min(bytes_[0], bytes_[1]) == 0xfe && std::max(bytes_[0], bytes_[1]) == 0xff)
     throw core::ConfigError(core::format("'{}' is encoded in UTF-16: convert it to UTF-8", file_.path()));
-  if (separator_ == '\0') detect_separator();
+  if (separator_ == '\0') detect_separator(decimal_comma);
 }
 
 int CsvReader::peek() {
@@ -51,21 +51,44 @@ int CsvReader::take() {
   return character;
 }
 
+void CsvReader::skip_blanks() {
+  while (peek() == ' ' || (separator_ == ' ' && peek() == '\t')) take();
+}
+
 bool CsvReader::skip_empty_lines() {
-  while (is_line_end(peek())) take();
-  return peek() != end;
+  for (;; take()) {
+    if (separator_ == ' ') skip_blanks();
+    if (separator_ == ' ' && peek() == '#') {
+      ++comments_;
+      while (peek() != end && !is_line_end(peek())) take();
+    }
+    if (!is_line_end(peek())) return peek() != end;
+  }
+}
+
+bool CsvReader::ends_field() {
+  const int next = peek();
+  return next == end || is_line_end(next) || next == separator_ || (separator_ == ' ' && next == '\t');
 }
 
 /// Looks at no more than the first chunk of the file.
-void CsvReader::detect_separator() {
+void CsvReader::detect_separator(bool decimal_comma) {
   if (!skip_empty_lines()) return;
-  bool inside = false, tab = false, semicolon = false;
-  for (std::size_t i = at_; i < bytes_.size() && (inside || !is_line_end(bytes_[i])); ++i) {
-    if (bytes_[i] == '"') inside = !inside;
-    tab = tab || (!inside && bytes_[i] == '\t');
-    semicolon = semicolon || (!inside && bytes_[i] == ';');
+  const std::string_view wanted = decimal_comma ? "\t; " : "\t;, ";  // the first of these that occurs
+  std::size_t found = wanted.size();
+  bool inside = false;
+  std::size_t begin = at_;  // of the first line that is no comment of a table with blanks
+  while (begin < bytes_.size() && bytes_[begin] == '#') {
+    std::size_t after = begin;
+    while (after < bytes_.size() && !is_line_end(bytes_[after])) ++after;
+    while (after < bytes_.size() && is_line_end(bytes_[after])) ++after;
+    begin = after;
   }
-  separator_ = tab ? '\t' : semicolon ? ';' : ',';
+  for (std::size_t i = begin; i < bytes_.size() && (inside || !is_line_end(bytes_[i])); ++i) {
+    if (bytes_[i] == '"') inside = !inside;
+    if (!inside) found = std::min(found, wanted.find(static_cast<char>(bytes_[i])));
+  }
+  separator_ = found < wanted.size() ? wanted[found] : ',';
 }
 
 void CsvReader::append(std::string& field, int character) const {
@@ -93,8 +116,8 @@ std::string CsvReader::quoted() {
     else
       append(text, take());
   }
-  while (peek() == ' ') take();
-  if (peek() != separator_ && peek() != end && !is_line_end(peek()))
+  if (separator_ != ' ') skip_blanks();
+  if (!ends_field())
     throw core::ConfigError(
         core::format("'{}' continues a field after its closing quotation mark in line {}: write a "
                      "quotation mark within a field as two",
@@ -103,10 +126,10 @@ std::string CsvReader::quoted() {
 }
 
 std::string CsvReader::field() {
-  while (peek() == ' ') take();
+  skip_blanks();
   if (peek() == '"') return quoted();
   std::string text;
-  while (peek() != separator_ && peek() != end && !is_line_end(peek())) append(text, take());
+  while (!ends_field()) append(text, take());
   trim(text);
   return text;
 }
@@ -121,8 +144,9 @@ bool CsvReader::next(CsvRecord& record) {
           core::format("line {} of '{}' has more than {} fields: is it a table, with a sample in each line?", record.line,
                        file_.path(), most_fields));
     record.fields.push_back(field());
-    if (peek() != separator_) break;
-    take();
+    if (separator_ == ' ') skip_blanks();
+    if (separator_ == ' ' ? peek() == end || is_line_end(peek()) : peek() != separator_) break;
+    if (separator_ != ' ') take();
   }
   return true;
 }

@@ -16,23 +16,29 @@ struct CsvRecord {
 };
 
 /// Reads a text table record by record: RFC 4180, with line ends CR LF, LF or CR, any separator, and lines without any
-/// character skipped. A byte-order mark of UTF-8 is skipped, too.
+/// character skipped. A byte-order mark of UTF-8 is skipped, too. Separated by blanks, as numpy.savetxt writes tables,
+/// fields have any number of spaces and tabs between them, and lines that begin with # are comments.
 class CsvReader {
  public:
-  /// separator: ',', ';' or tab; '\0': a tab if the first record contains one outside quotation marks, otherwise a
-  /// semicolon if it does, otherwise a comma.
-  CsvReader(GzipFile& file, char separator);
+  /// separator: ',', ';', tab, or ' ' for blanks; '\0': what the first record contains outside quotation marks: a tab, or
+  /// else a semicolon, a comma (unless decimal_comma), a space.
+  CsvReader(GzipFile& file, char separator, bool decimal_comma = false);
 
   /// The next record; false at the end. Throws ConfigError for quotation marks that do not enclose a field, and for fields
   /// of more than a megabyte and records of more than a million fields, as in files that are no tables.
   bool next(CsvRecord& record);
+
+  char separator() const { return separator_; }
+  std::size_t comments() const { return comments_; }  ///< lines so far
 
  private:
   static constexpr int end = -1;
   int peek();
   int take();
   bool skip_empty_lines();
-  void detect_separator();
+  void skip_blanks();
+  bool ends_field();
+  void detect_separator(bool decimal_comma);
   std::string field();
   std::string quoted();
   void append(std::string& field, int character) const;
@@ -41,7 +47,7 @@ class CsvReader {
   char separator_;
   std::vector<std::uint8_t> bytes_;  // what was read and not taken begins at at_
   std::size_t at_ = 0;
-  std::size_t line_ = 1;
+  std::size_t line_ = 1, comments_ = 0;
 };
 
 }  // namespace paragrad::data

@@ -27,9 +27,10 @@ core::ConfigError broken(const Hdf5File& file, const std::string& what) {
 }
 
 /// Of an intact file that another tool wrote with other types.
-core::ConfigError of_other_type(const Hdf5File& file, const std::string& array, ElementType type, std::string_view wanted) {
+core::ConfigError of_other_type(const Hdf5File& file, const std::string& array, const Hdf5ArrayInfo& found,
+                                std::string_view wanted) {
   return core::ConfigError(core::format("'{}' in data file '{}' has type {}, not {}: write it with that type", array,
-                                        file.path(), to_string(type), wanted));
+                                        file.path(), found.type_name(), wanted));
 }
 
 void check_format(const Hdf5File& file) {
@@ -234,7 +235,7 @@ void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& gro
   if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
   const auto stored = file.array_info(name);
   if (const auto type = real ? ElementType::float32 : ElementType::int32; stored.type != type)
-    throw of_other_type(file, name, stored.type, to_string(type));
+    throw of_other_type(file, name, stored, to_string(type));
   std::vector<std::size_t> shape{info.samples[subset]};
   if (real) shape.push_back(info.targets);
   if (stored.shape != shape)
@@ -247,7 +248,7 @@ void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& gro
 void Dataset::Mapping::check_features(const Hdf5File& file, const std::string& group, std::size_t subset,
                                       const Hdf5ArrayInfo& features) {
   if (features.type != ElementType::uint8 && features.type != ElementType::float32)
-    throw of_other_type(file, group + "/features", features.type, "uint8 or float32");
+    throw of_other_type(file, group + "/features", features, "uint8 or float32");
   if (features.shape.size() != 2 || features.shape[1] == 0)
     throw broken(file,
                  core::format("{}/features has the shape {}, not samples x dim", group, core::join(features.shape, "x")));

@@ -49,6 +49,27 @@ ElementType element_type(hid_t type) {
   return ElementType::other;
 }
 
+/// Of a type that ElementType does not have.
+std::string name_of_other(hid_t type) {
+  const std::size_t bits = 8 * H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return core::format("{}int{}", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
+    case H5T_FLOAT:
+      return core::format("float{}", bits);
+    case H5T_STRING:
+      return "text";
+    case H5T_COMPOUND:
+      return "records (a compound type)";
+    case H5T_ENUM:
+      return "an enumeration, as truth values are stored";
+    case H5T_VLEN:
+      return "lists of different lengths";
+    default:
+      return "another type";
+  }
+}
+
 core::ConfigError refused(const Hdf5Action& action, const std::string& why) {
   return core::ConfigError(core::format("cannot {} '{}' in '{}': {}", action.verb, action.object, action.file, why));
 }
@@ -90,6 +111,23 @@ void require_room(hid_t array, hid_t type, hid_t properties, const Hdf5ArrayInfo
   require("a chunk", chunk);
 }
 
+/// HDF5 may lack the filter that made the chunks, such as a plug-in of another program's installation.
+void require_filters(hid_t properties, const Hdf5Action& action) {
+  const int filters = check_hdf5(H5Pget_nfilters(properties), action);
+  for (int i = 0; i < filters; ++i) {
+    std::array<char, 200> name{};
+    unsigned flags = 0;
+    std::size_t values = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                               name.size() - 1, name.data(), nullptr);
+    if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
+      throw refused(
+          action, core::format("it is stored with the filter {}{}, which this installation of HDF5 lacks: write it without "
+                               "compression, or with gzip",
+                               filter, name[0] == '\0' ? "" : core::format(" ('{}')", name.data())));
+  }
+}
+
 std::optional<std::uint64_t> offset_in_file(hid_t array, hid_t type, hid_t properties, const Hdf5ArrayInfo& info) {
   if (info.type == ElementType::other || H5Tequal(type, native_type(info.type)) <= 0) return {};
   if (H5Pget_layout(properties) != H5D_CONTIGUOUS) return {};
@@ -107,6 +145,8 @@ Hdf5ArrayInfo read_info(hid_t array, const Hdf5Action& action) {
   check_hdf5(H5Sget_simple_extent_dims(space, shape.data(), nullptr), action);
   Hdf5ArrayInfo info;
   info.type = element_type(type);
+  if (info.type == ElementType::other) info.other_type = name_of_other(type);
+  if (H5Pget_layout(properties) == H5D_CHUNKED) require_filters(properties, action);
   info.shape.assign(shape.begin(), shape.end());
   info.file_offset = offset_in_file(array, type, properties, info);
   require_room(array, type, properties, info, action);
@@ -135,6 +175,9 @@ std::size_t bytes_of(ElementType type) {
   return bytes[static_cast<std::size_t>(type)];
 }
 
+std::string Hdf5ArrayInfo::type_name() const {
+  return type == ElementType::other ? other_type : std::string(to_string(type));
+}
 std::size_t Hdf5ArrayInfo::elements() const { return product(shape, 0); }
 std::size_t Hdf5ArrayInfo::row_elements() const { return product(shape, 1); }
 
@@ -181,7 +224,7 @@ Hdf5ArrayInfo Hdf5File::transfer_rows(const std::string& array, std::size_t firs
   const auto info = read_info(id, action);
   if (info.type != type)
     throw core::ConfigError(
-        core::format("'{}' in '{}' has type {}, not {}", array, path_, to_string(info.type), to_string(type)));
+        core::format("'{}' in '{}' has type {}, not {}", array, path_, info.type_name(), to_string(type)));
   if (count == 0) return info;
   const std::size_t row = info.row_elements();
   if (info.shape.empty() || row == 0 || count % row != 0 || first_row > info.shape[0] ||

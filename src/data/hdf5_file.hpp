@@ -52,11 +52,13 @@ constexpr ElementType element_type_of<double>() {
 
 struct Hdf5ArrayInfo {
   ElementType type = ElementType::other;
+  std::string other_type;  ///< what the elements are, if they are `other`
   std::vector<std::size_t> shape;
   /// Offset of the elements in the file if they are contiguous and in this machine's byte order, so that the file can be
   /// mapped. nullopt for empty, chunked, compressed or external arrays.
   std::optional<std::uint64_t> file_offset;
 
+  std::string type_name() const;
   std::size_t elements() const;      ///< throws ConfigError if the product overflows
   std::size_t row_elements() const;  ///< elements per index of the first dimension
 };

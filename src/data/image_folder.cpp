@@ -14,6 +14,7 @@
 #include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "core/numbers.hpp"
 #include "core/options.hpp"
 #include "core/sha256.hpp"
 #include "data/image_listing.hpp"
@@ -115,14 +116,45 @@ class ImageReader {
   std::vector<std::string> damaged_;  // why each skipped file is
 };
 
+/// How many images are to be drawn for the test, if `test` is no folder.
+std::optional<std::size_t> images_to_draw(const ImportFolderOptions& options) {
+  if (fs::is_directory(fs::path(options.folder) / options.test)) return std::nullopt;
+  return core::number_of<std::size_t>(options.test);
+}
+
+/// Resolves what the options leave to the folder: where the classes lie, and whether the test set is drawn.
+ImportFolderOptions with_sets(ImportFolderOptions options) {
+  const fs::path folder = options.folder;
+  const auto drawn = images_to_draw(options);
+  if (options.train == "train" && !fs::is_directory(folder / "train") && has_classes(folder)) options.train = ".";
+  if (!drawn && !fs::is_directory(folder / options.test))
+    throw core::ConfigError(
+        core::format("'{}' is not a folder: give `test` the folder of the test set, or how many images of the training set "
+                     "to draw for it",
+                     (folder / options.test).string()));
+  if (options.train == ".")
+    for (const std::string& other : {drawn ? std::string() : options.test,
+                                     options.validation.empty() ? validation_folder_in(folder) : options.validation})
+      if (!other.empty())
+        throw core::ConfigError(
+            core::format("'{}' would be a class of the training set, whose classes lie next to it: move it away",
+                         (folder / other).string()));
+  if (drawn) {
+    options.test.clear();
+    options.SampleImportOptions::test = *drawn;
+  }
+  return options;
+}
+
 }  // namespace
 
-Imported import_image_folder(const ImportFolderOptions& options) {
+Imported import_image_folder(const ImportFolderOptions& given) {
+  const ImportFolderOptions options = with_sets(given);
   if (options.channels != 0 && options.channels != 1 && options.channels != 3)
     throw core::ConfigError(core::format("images have 1 or 3 channels, not {}", options.channels));
   const fs::path folder = options.folder;
   const std::string validation = options.validation.empty() ? validation_folder_in(folder) : options.validation;
-  const std::vector<std::string> names{options.train, validation, options.test};
+  const std::vector<std::string> names{options.train, validation, options.test};  // empty: there is no such folder
   Imported info;
   info.class_names = classes_in(folder / options.train);
   info.classes = info.class_names.size();
@@ -135,11 +167,16 @@ Imported import_image_folder(const ImportFolderOptions& options) {
     if (!names[i].empty()) subsets[i] = reader.read(names[i], listings[i].files, info);
   info.dim = reader.size();
   info.image = reader.shape();
-  std::string folders = core::format("folders: {} for training, {} for the test", options.train, options.test);
+  std::string folders =
+      core::format("folders: {} for training, {} for the test", options.train == "." ? "the classes' own" : options.train,
+                   !options.test.empty()                   ? options.test
+                   : options.SampleImportOptions::test > 0 ? several(options.SampleImportOptions::test, "image") + " of them"
+                                                           : "none");
   if (!validation.empty()) folders += core::format(", {} for validation", validation);
   info.taken.insert(info.taken.begin(), folders);
-  for (const std::size_t i : {0u, 1u, 2u}) warn_of_files_left_out(names[i], listings[i], info);
-  if (const auto others = entries_besides(folder, names); !others.empty())
+  for (const std::size_t i : {0u, 1u, 2u})
+    warn_of_files_left_out(names[i] == "." ? options.folder : names[i], listings[i], info);
+  if (const auto others = entries_besides(folder, names); options.train != "." && !others.empty())
     info.warnings.push_back(core::format("left out of '{}': {}", options.folder, some_of(others)));
   const std::vector<std::string>& damaged = reader.damaged();
   if (!damaged.empty())
@@ -151,9 +188,10 @@ Imported import_image_folder(const ImportFolderOptions& options) {
 }
 
 void ImportFolderOptions::describe(core::OptionList& list) {
-  list.text("from", folder, "folder with the two below").required();
-  list.text("train", train, "folder of the training set, with a folder for each class");
-  list.text("test", test, "folder of the test set, likewise");
+  list.text("from", folder, "folder with the two below, or with a folder for each class").required();
+  list.text("train", train, "folder of the training set, with a folder for each class (.: the one above)");
+  list.text("test", test, "folder of the test set, likewise, or how many training images to set aside for it");
+  SampleImportOptions::test = images_to_draw(*this).value_or(0);
   list.text("validation", validation,
             "folder of the validation set, likewise (default: val, valid or validation, if there is one)");
   list.number("channels", channels, {.most = 3}, "1 for grey images, 3 for colour (0: as in the first training image)");

@@ -9,10 +9,12 @@ namespace paragrad::data {
 
 struct ImportFolderOptions : SampleImportOptions {
   std::string folder;
-  std::string train = "train", test = "test";  ///< its subfolders
-  std::string validation;                      ///< likewise; empty: val, valid or validation, if there is one
-  std::size_t channels = 0;                    ///< 1 (grey) or 3 (red, green, blue); 0: those of the first training image
-  bool skip_damaged = false;                   ///< leave out files that cannot be decoded
+  /// Its subfolders; train: "." for the folder itself, which it also is if it has no folder `train` but folders with images;
+  /// test: or how many images of the training set are drawn for it.
+  std::string train = "train", test = "test";
+  std::string validation;     ///< likewise; empty: val, valid or validation, if there is one
+  std::size_t channels = 0;   ///< 1 (grey) or 3 (red, green, blue); 0: those of the first training image
+  bool skip_damaged = false;  ///< leave out files that cannot be decoded
 
   void describe(core::OptionList& list);
 };
@@ -22,8 +24,9 @@ struct ImportFolderOptions : SampleImportOptions {
 /// order of their names; images keep that order, and within a class that of their names. Names that begin with a dot are
 /// ignored; other files and folders that are not read are reported. All images must be equally large; grey ones become
 /// coloured if the data set is. Holds the decoded images in memory. Throws ConfigError for missing folders, folders without
-/// images, several folders for the validation set, test classes that the training set lacks, images that cannot be decoded
-/// (picture.hpp) unless they are to be skipped, or have another size, and coloured images where the data set is grey.
+/// images, other sets among the classes, several folders for the validation set, test classes that the training set lacks,
+/// images that cannot be decoded (picture.hpp) unless they are to be skipped, or have another size, and coloured images
+/// where the data set is grey.
 Imported import_image_folder(const ImportFolderOptions& options);
 
 }  // namespace paragrad::data

@@ -69,6 +69,14 @@ std::vector<std::string> classes_in(const fs::path& folder) {
   return names;
 }
 
+bool has_classes(const fs::path& folder) {
+  return std::ranges::any_of(entries_of(folder), [](const fs::directory_entry& entry) {
+    if (!entry.is_directory()) return false;
+    const std::vector<fs::directory_entry> inner = entries_of(entry.path());
+    return std::ranges::any_of(inner, [](const auto& file) { return file.is_regular_file() && is_image(file.path()); });
+  });
+}
+
 ImageListing list_images(const fs::path& folder, const std::vector<std::string>& classes) {
   ImageListing listing;
   for (const fs::directory_entry& entry : entries_of(folder)) {

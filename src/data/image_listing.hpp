@@ -25,6 +25,9 @@ struct ImageListing {
 /// The folders of classes, in alphabetical order. Throws ConfigError if `folder` is none.
 std::vector<std::string> classes_in(const std::filesystem::path& folder);
 
+/// Whether there are folders with images in this one.
+bool has_classes(const std::filesystem::path& folder);
+
 /// The images of these classes below `folder`, FOLDER/CLASS/*. Throws ConfigError for missing folders, classes that are not
 /// among `classes`, and classes without images.
 ImageListing list_images(const std::filesystem::path& folder, const std::vector<std::string>& classes);

@@ -12,6 +12,8 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "core/numbers.hpp"
+#include "core/printable.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -133,12 +135,18 @@ void read_type(std::string_view code, NpyArray& array) {
   constexpr std::array<std::string_view, 12> known{"u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "b1"};
   const bool ordered = !code.empty() && std::string_view("|<>=").find(code[0]) != std::string_view::npos;
   const std::string_view type = sized(code.substr(ordered ? 1 : 0));
+  array.big_endian = !code.empty() && code[0] == '>';
+  if (const auto length = core::number_of<std::uint32_t>(type.substr(std::min<std::size_t>(1, type.size())));
+      !type.empty() && (type[0] == 'U' || type[0] == 'S') && length && *length > 0) {
+    array.kind = type[0];
+    array.element_bytes = std::size_t{*length} * (type[0] == 'U' ? 4 : 1);
+    return;
+  }
   if (std::ranges::find(known, type) == known.end())
     throw core::ConfigError(core::format(
-        "the array '{}' has elements of NumPy's type '{}': give integers or floating-point numbers of 16, 32 or "
-        "64 bits",
-        array.name, code));
-  array.big_endian = code[0] == '>';
+        "the array '{}' has elements of NumPy's type '{}': give integers, floating-point numbers of 16, 32 or 64 bits, or "
+        "texts{}",
+        array.name, code, type == "O" ? " (of an array of objects, array.astype(str))" : ""));
   array.kind = type[0];
   array.element_bytes = static_cast<std::size_t>(type[1] - '0');
 }
@@ -156,6 +164,7 @@ double of_half(std::uint64_t bits) {
 }  // namespace
 
 std::string NpyArray::dtype() const {
+  if (is_text()) return "text";
   if (kind == 'b') return "bool";
   return core::format("{}{}", kind == 'f' ? "float" : kind == 'u' ? "uint" : "int", 8 * element_bytes);
 }
@@ -167,27 +176,60 @@ std::string NpyArray::place(std::size_t i) const {
 }
 
 std::string NpyArray::text(std::size_t i) const {
+  if (is_text()) {
+    const std::span<const std::byte> element = data.subspan(stored(i) * element_bytes, element_bytes);
+    std::string result;
+    const std::size_t width = kind == 'U' ? 4 : 1;
+    for (std::size_t at = 0; at < element.size(); at += width) {
+      std::uint32_t code = 0;
+      for (std::size_t k = 0; k < width; ++k)
+        code = code << 8 | std::to_integer<std::uint32_t>(element[at + (big_endian ? k : width - 1 - k)]);
+      core::append_utf8(result, code);
+    }
+    result.erase(result.find_last_not_of('\0') + 1);
+    return result;
+  }
   if (kind == 'u') return core::format("{}", bits(i));
   return whole() ? core::format("{}", integer(i)) : core::format("{}", number(i));
 }
 
-std::uint64_t NpyArray::bits(std::size_t i) const {
-  std::size_t stored = i;
-  if (fortran_order) {
-    stored = 0;
-    std::size_t slower = elements();  // elements under one index of the dimension, in C order
-    std::size_t faster = 1;           // stored between neighbours along the dimension
-    for (const std::size_t size : shape) {
-      slower /= size;
-      stored += i / slower % size * faster;
-      faster *= size;
-    }
+std::size_t NpyArray::stored(std::size_t i) const {
+  if (!fortran_order) return i;
+  std::size_t place = 0;
+  std::size_t slower = elements();  // elements under one index of the dimension, in C order
+  std::size_t faster = 1;           // stored between neighbours along the dimension
+  for (const std::size_t size : shape) {
+    slower /= size;
+    place += i / slower % size * faster;
+    faster *= size;
   }
+  return place;
+}
+
+std::uint64_t NpyArray::bits(std::size_t i) const {
+  const std::size_t begin = stored(i) * element_bytes;
   std::uint64_t value = 0;
   for (std::size_t k = 0; k < element_bytes; ++k)
-    value =
-        value << 8 | std::to_integer<std::uint64_t>(data[stored * element_bytes + (big_endian ? k : element_bytes - 1 - k)]);
+    value = value << 8 | std::to_integer<std::uint64_t>(data[begin + (big_endian ? k : element_bytes - 1 - k)]);
   return value;
+}
+
+NpyArray NpyArray::rows(std::span<const std::size_t> which, std::size_t dimensions, std::vector<std::byte>& storage) const {
+  NpyArray result = *this;
+  std::size_t elements_of_row = 1;
+  for (std::size_t d = dimensions; d < shape.size(); ++d) elements_of_row *= shape[d];
+  storage.clear();
+  storage.reserve(which.size() * elements_of_row * element_bytes);
+  for (const std::size_t row : which)
+    for (std::size_t i = row * elements_of_row; i < (row + 1) * elements_of_row; ++i) {
+      const auto element = data.subspan(stored(i) * element_bytes, element_bytes);
+      storage.insert(storage.end(), element.begin(), element.end());
+    }
+  result.fortran_order = false;
+  result.shape.assign(1, which.size());
+  result.shape.insert(result.shape.end(), shape.begin() + static_cast<std::ptrdiff_t>(dimensions), shape.end());
+  result.data = storage;
+  return result;
 }
 
 std::int64_t NpyArray::integer(std::size_t i) const {

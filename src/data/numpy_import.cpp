@@ -17,109 +17,34 @@
 #include "core/memory.hpp"
 #include "core/options.hpp"
 #include "core/sha256.hpp"
+#include "data/csv_header.hpp"
 #include "data/importer.hpp"
 #include "data/npy.hpp"
+#include "data/numpy_array_names.hpp"
 #include "data/numpy_files.hpp"
 #include "data/rounded_columns.hpp"
+#include "data/text_labels.hpp"
 
 namespace paragrad::data {
 namespace {
 
-/// A kind of array and what stands before or after the subset in its usual names, the first being the one in messages.
-struct ArrayKind {
-  std::string_view name;
-  std::array<std::string_view, 2> before, after;
-};
-constexpr ArrayKind feature_arrays{"x", {"x", "X"}, {"images", "features"}},
-    label_arrays{"y", {"y", "Y"}, {"labels", "targets"}}, length_arrays{"lengths", {"lengths", ""}, {"lengths", ""}};
-constexpr std::array<ArrayKind, 3> array_kinds{feature_arrays, label_arrays, length_arrays};
-constexpr std::array<Subset, 3> subsets_in_order{Subset::train, Subset::valid, Subset::test};
-
-std::string usual_name(const ArrayKind& kind, Subset subset) {
-  return core::format("{}_{}", kind.name, subset_names[static_cast<std::size_t>(subset)]);
-}
-
-/// All names under which an array is found without `arrays`.
-std::vector<std::string> usual_names(const ArrayKind& kind, Subset subset) {
-  std::vector<std::string_view> words{subset_names[static_cast<std::size_t>(subset)]};
-  if (subset == Subset::valid) words.insert(words.end(), {"val", "validation"});
-  std::vector<std::string> names;
-  for (const std::string_view word : words) {
-    for (const std::string_view name : kind.before)
-      if (!name.empty()) names.push_back(core::format("{}_{}", name, word));
-    for (const std::string_view name : kind.after)
-      if (!name.empty()) names.push_back(core::format("{}_{}", word, name));
-  }
-  if (subset == Subset::train)
-    for (const std::string_view name : kind.before)
-      if (!name.empty()) names.emplace_back(name);
-  return names;
-}
-
-/// What the arrays of a data set are called in these files.
-class ArrayNames {
- public:
-  ArrayNames(const ImportNumpyOptions& options, const NumpyFiles& files) {
-    for (const std::string& text : options.arrays) {
-      const std::size_t equals = text.find('=');
-      const std::string usual = text.substr(0, equals);
-      if (equals == std::string::npos || !is_usual(usual) || !names_.emplace(usual, text.substr(equals + 1)).second)
-        throw core::ConfigError(core::format(
-            "`arrays` contains '{}': give pairs like x_train=NAME, y_test=NAME or lengths_valid=NAME, each once", text));
-    }
-    for (const ArrayKind& kind : array_kinds)
-      for (const Subset subset : subsets_in_order)
-        if (!names_.contains(usual_name(kind, subset))) find(kind, subset, options.from, files);
-  }
-
-  /// The name of an array; empty if there is none.
-  std::string of(const ArrayKind& kind, Subset subset) const {
-    const auto found = names_.find(usual_name(kind, subset));
-    return found == names_.end() ? "" : found->second;
-  }
-
-  /// Arrays that belong to no set.
-  std::vector<std::string> left_out(const NumpyFiles& files) const {
-    std::vector<std::string> names = files.names();
-    for (const auto& [usual, name] : names_) std::erase(names, name);
-    return names;
-  }
-
- private:
-  static bool is_usual(const std::string& name) {
-    for (const ArrayKind& kind : array_kinds)
-      for (const Subset subset : subsets_in_order)
-        if (name == usual_name(kind, subset)) return true;
-    return false;
-  }
-
-  void find(const ArrayKind& kind, Subset subset, const std::string& from, const NumpyFiles& files) {
-    std::vector<std::string> found;
-    for (const std::string& name : usual_names(kind, subset))
-      if (files.has(name)) found.push_back(name);
-    if (found.size() > 1)
-      throw core::ConfigError(core::format("'{}' contains both '{}' and '{}': choose one with `arrays` {}={}", from,
-                                           found[0], found[1], usual_name(kind, subset), found[0]));
-    if (!found.empty()) names_.emplace(usual_name(kind, subset), found[0]);
-  }
-
-  std::map<std::string, std::string> names_;  // by the first of the usual names
-};
-
 class NumpyImport {
  public:
   explicit NumpyImport(const ImportNumpyOptions& options)
-      : options_(options), files_(open_numpy_files(options.from)), names_(options, *files_) {
-    if (options.layout != "auto" && options.layout != "channels-last" && options.layout != "channels-first")
-      throw core::unknown_name("layout", options.layout, {"auto", "channels-last", "channels-first"});
+      : options_(options), files_(open_numpy_files(options.from)), names_(options.from, options.arrays, *files_) {
+    core::require_valid(options);
   }
 
   Imported run() {
     ImportedSubsets subsets;
-    for (const Subset subset : subsets_in_order) subsets[static_cast<std::size_t>(subset)] = read(subset);
-    if (info_.targets == 0)
-      info_.classes =
-          options_.classes > 0 ? options_.classes : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
+    for (const Subset subset : {Subset::train, Subset::valid, Subset::test})
+      subsets[static_cast<std::size_t>(subset)] = read(subset);
+    if (has_names_)
+      names_of_classes_.to_classes(options_.from, info_, subsets);
+    else if (info_.targets == 0)
+      info_.classes = options_.classes > 0 ? options_.classes
+                      : one_hot_ > 0       ? one_hot_
+                                           : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
     report();
     return write_samples(options_, std::move(info_), "NumPy", std::move(subsets));
   }
@@ -138,6 +63,10 @@ class NumpyImport {
                                            x.empty() ? "features for it" : "labels or targets for it",
                                            usual_name(x.empty() ? feature_arrays : label_arrays, subset)));
     if (x.empty()) return samples;
+    if (options_.layout == "sequences") {
+      read_sequences(x, y, frames, subset, samples);
+      return samples;
+    }
     take(x, [&](const NpyArray& array) { read_features(array, subset, samples); });
     take(y, [&](const NpyArray& array) { read_answers(array, subset, samples); });
     if (subset != Subset::train && frames.empty() != names_.of(length_arrays, Subset::train).empty())
@@ -146,6 +75,45 @@ class NumpyImport {
                                            frames.empty() ? "missing" : "there without 'lengths_train'"));
     if (!frames.empty()) take(frames, [&](const NpyArray& array) { read_lengths(array, samples); });
     return samples;
+  }
+
+  /// Of features [sequences][frames][features], of which each sequence may use only the first, and answers for each frame
+  /// or, the same for all of its frames, for each sequence.
+  void read_sequences(const std::string& x, const std::string& y, const std::string& lengths, Subset subset,
+                      ImportedSamples& samples) {
+    if (!lengths.empty()) take(lengths, [&](const NpyArray& array) { read_each_length(array, samples); });
+    std::vector<std::size_t> kept, of_sequence;  // numbers of frames, and of the sequences that they belong to
+    std::size_t frames = 0;
+    std::vector<std::byte> storage;
+    take(x, [&](const NpyArray& array) {
+      if (array.shape.size() != 3 || array.elements() == 0)
+        throw core::ConfigError(
+            core::format("the array '{}' has the shape {}: `layout` sequences is for sequences x frames x features",
+                         array.name, core::join(array.shape, "x")));
+      frames = array.shape[1];
+      if (samples.lengths.empty()) samples.lengths.assign(array.shape[0], frames);
+      if (samples.lengths.size() != array.shape[0] || std::ranges::max(samples.lengths) > frames)
+        throw core::ConfigError(core::format("the lengths '{}' do not fit '{}', which has {} sequences of {} frames",
+                                             lengths, array.name, array.shape[0], frames));
+      for (std::size_t s = 0; s < samples.lengths.size(); ++s)
+        for (std::size_t t = 0; t < samples.lengths[s]; ++t) {
+          kept.push_back(s * frames + t);
+          of_sequence.push_back(s);
+        }
+      read_features(array.rows(kept, 2, storage), subset, samples);
+    });
+    take(y, [&](const NpyArray& array) {
+      const std::size_t sequences = samples.lengths.size();
+      const bool each = array.shape.size() == 1 && array.shape[0] == sequences;
+      if (!each && (array.shape.size() < 2 || array.shape[0] != sequences || array.shape[1] != frames))
+        throw core::ConfigError(
+            core::format("the array '{}' has the shape {}, but there are {} sequences of {} frames: give a label or "
+                         "targets for each frame, or one for each sequence",
+                         array.name, core::join(array.shape, "x"), sequences, frames));
+      if (each && subset == Subset::train)
+        info_.taken.push_back(core::format("{}: of each sequence, the same for all of its frames", array.name));
+      read_answers(each ? array.rows(of_sequence, 1, storage) : array.rows(kept, 2, storage), subset, samples);
+    });
   }
 
   template <class Use>
@@ -174,6 +142,7 @@ class NumpyImport {
 
   void read_features(const NpyArray& array, Subset subset, ImportedSamples& samples) {
     const std::vector<std::size_t>& shape = array.shape;
+    if (array.is_text()) throw core::ConfigError(core::format("the array '{}' contains texts, not numbers", array.name));
     if (shape.size() < 2 || shape.size() > 4 || array.elements() == 0)
       throw core::ConfigError(
           core::format("the array '{}' does not contain samples: its shape is {}, not samples and features, or samples, "
@@ -224,6 +193,7 @@ class NumpyImport {
 
   std::optional<ImageShape> image_of(const NpyArray& array) const {
     const std::vector<std::size_t>& shape = array.shape;
+    if (options_.layout == "sequences") return std::nullopt;
     if (shape.size() < 4 && options_.layout != "auto")
       throw core::ConfigError(core::format("`layout` is for images with channels, and the shape of '{}' is {}: leave it out",
                                            array.name, core::join(shape, "x")));
@@ -258,14 +228,16 @@ class NumpyImport {
     }
   }
 
-  /// Integers are labels, numbers with decimals are targets.
+  /// Integers and texts are labels, also integers that mark the class with a one in each row; numbers with decimals are
+  /// targets.
   void read_answers(const NpyArray& array, Subset subset, ImportedSamples& samples) {
     const std::vector<std::size_t>& shape = array.shape;
     const std::size_t columns = shape.size() == 2 ? shape[1] : 1;
-    const bool real = !array.whole();
+    const bool real = !array.whole() && !array.is_text();
+    if (array.whole() && columns > 1 && shape[0] == rows_) return read_one_hot(array, subset, samples);
     if (shape.empty() || shape.size() > 2 || shape[0] != rows_ || (real ? columns == 0 : columns != 1))
       throw core::ConfigError(core::format(
-          "the array '{}' of {} has the shape {}, but there are {} samples, each of which has an integer as its "
+          "the array '{}' of {} has the shape {}, but there are {} samples, each of which has an integer or a text as its "
           "label, or any number of floating-point numbers as targets",
           array.name, array.dtype(), core::join(shape, "x"), rows_));
     if (subset == Subset::train && real) {
@@ -283,7 +255,7 @@ class NumpyImport {
           core::format("'{}' contains {}, so they are targets and not one of {} classes: leave out `classes`, or convert "
                        "them to integers",
                        array.name, array.dtype(), options_.classes));
-    if (!real) return read_labels(array, samples);
+    if (!real) return read_labels(array, subset, samples);
     core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
                          core::format("the array '{}' of '{}' as float32", array.name, options_.from));
     samples.targets.resize(array.elements());
@@ -294,7 +266,57 @@ class NumpyImport {
     }
   }
 
-  void read_labels(const NpyArray& array, ImportedSamples& samples) const {
+  /// The names of the classes, if the labels are texts.
+  void read_names(const NpyArray& array, ImportedSamples& samples) {
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const std::string text = array.text(i);
+      if (is_missing_value(text))
+        throw core::ConfigError(core::format(
+            "{} is the label '{}', which usually means that it is missing: leave the sample out", array.place(i), text));
+      const auto number = names_of_classes_.add(text, i, std::nullopt);
+      if (!number)
+        throw core::ConfigError(core::format("{} is the label '{}', but the classes of the training set are {}",
+                                             array.place(i), text, some_of(names_of_classes_.texts())));
+      samples.labels.push_back(*number);
+    }
+    names_of_classes_.close();
+  }
+
+  void read_one_hot(const NpyArray& array, Subset subset, ImportedSamples& samples) {
+    const std::size_t columns = array.shape[1];
+    for (std::size_t row = 0; row < rows_; ++row) {
+      std::size_t ones = 0, zeros = 0, at = 0;
+      for (std::size_t c = 0; c < columns; ++c) {
+        const std::int64_t value = array.integer(row * columns + c);
+        if (value == 1) at = c;
+        ones += value == 1;
+        zeros += value == 0;
+      }
+      if (ones != 1 || ones + zeros != columns)
+        throw core::ConfigError(core::format(
+            "row {} of '{}', whose shape is {}, is not a one among zeros, which would mark the class: give a label "
+            "for each sample, or floating-point numbers as targets{}",
+            row, array.name, core::join(array.shape, "x"),
+            info_.image ? "; if x is sequences x frames x features, give `layout` sequences" : ""));
+      samples.labels.push_back(static_cast<std::int32_t>(at));
+    }
+    if (subset == Subset::train) {
+      one_hot_ = columns;
+      info_.taken.push_back(core::format("{}: a one marks the class among {}", array.name, columns));
+    }
+    if (columns != one_hot_ || info_.targets > 0)
+      throw core::ConfigError(
+          core::format("'{}' marks the class among {} with a one, unlike the training set", array.name, columns));
+  }
+
+  void read_labels(const NpyArray& array, Subset subset, ImportedSamples& samples) {
+    if (subset == Subset::train) has_names_ = array.is_text();
+    if (has_names_ != array.is_text())
+      throw core::ConfigError(core::format("the labels '{}' are {}, but those of the training set are {}", array.name,
+                                           array.dtype(), has_names_ ? "texts" : "integers"));
+    if (has_names_ && options_.classes > 0)
+      throw core::ConfigError("`classes` is for labels that are numbers, and these are names: leave it out");
+    if (has_names_) return read_names(array, samples);
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::int64_t label = array.integer(i);
       if (label < 0 || label >= std::numeric_limits<std::int32_t>::max())
@@ -310,22 +332,29 @@ class NumpyImport {
 
   void read_lengths(const NpyArray& array, ImportedSamples& samples) const {
     if (info_.image)
-      throw core::ConfigError(core::format(
-          "the sequences of '{}' consist of images: give the features of frames as [frames][features]", options_.from));
+      throw core::ConfigError(
+          core::format("the sequences of '{}' consist of images: give the features of frames as [frames][features], or "
+                       "`layout` sequences if "
+                       "they are sequences x frames x features",
+                       options_.from));
+    read_each_length(array, samples);
+    std::size_t sum = 0;
+    for (const std::size_t length : samples.lengths) sum += std::min(length, rows_ + 1);  // does not overflow
+    if (sum != rows_)
+      throw core::ConfigError(core::format("the lengths '{}' {}, but there are {} samples", array.name,
+                                           sum > rows_ ? "add up to more" : core::format("add up to {}", sum), rows_));
+  }
+
+  static void read_each_length(const NpyArray& array, ImportedSamples& samples) {
     if (array.shape.size() != 1 || !array.whole())
       throw core::ConfigError(core::format("the lengths '{}' are {} of the shape {}: give one integer for each sequence",
                                            array.name, array.dtype(), core::join(array.shape, "x")));
-    std::size_t sum = 0;
     for (std::size_t i = 0; i < array.elements(); ++i) {
       const std::int64_t length = array.integer(i);
       if (length < 1)
         throw core::ConfigError(core::format("{} is {}: a sequence has a frame or more", array.place(i), length));
       samples.lengths.push_back(static_cast<std::size_t>(length));
-      sum += std::min(samples.lengths.back(), rows_ + 1);  // does not overflow
     }
-    if (sum != rows_)
-      throw core::ConfigError(core::format("the lengths '{}' {}, but there are {} samples", array.name,
-                                           sum > rows_ ? "add up to more" : core::format("add up to {}", sum), rows_));
   }
 
   const ImportNumpyOptions& options_;
@@ -333,6 +362,9 @@ class NumpyImport {
   ArrayNames names_;
   Imported info_;
   std::vector<std::string> arrays_;  // that were read
+  TextLabels names_of_classes_;
+  bool has_names_ = false;   // whether labels are texts
+  std::size_t one_hot_ = 0;  // classes that labels mark with a one
   RoundedColumns feature_rounding_{0}, target_rounding_{0};
   bool whole_targets_ = true;  // which may be numbers of classes
   bool bytes_ = false;         // whether the training set is of uint8
@@ -340,14 +372,6 @@ class NumpyImport {
 };
 
 }  // namespace
-
-std::vector<std::string> usual_array_names() {
-  std::vector<std::string> all;
-  for (const ArrayKind& kind : array_kinds)
-    for (const Subset subset : subsets_in_order)
-      for (const std::string& name : usual_names(kind, subset)) all.push_back(name);
-  return all;
-}
 
 Imported import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
 
@@ -359,9 +383,11 @@ void ImportNumpyOptions::describe(core::OptionList& list) {
   list.number("classes", classes, {.most = most_classes}, "number of classes (0: largest training label + 1)");
   describe_data_file(list, true);
   describe_scale(list);
-  list.choice("layout", layout, {"auto", "channels-last", "channels-first"},
-              "of images with channels: channels-last (samples x height x width x channels), channels-first, or auto, the "
-              "former unless the shape looks like the latter");
+  list.choice(
+      "layout", layout, {"auto", "channels-last", "channels-first", "sequences"},
+      "of images with channels: channels-last (samples x height x width x channels), channels-first, or auto, the "
+      "former unless the shape looks like the latter; sequences: sequences x frames x features, of which lengths may "
+      "name how many frames each has");
 }
 
 Importer numpy_importer() {

@@ -13,7 +13,7 @@
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/names.hpp"
-#include "data/numpy_import.hpp"
+#include "data/numpy_array_names.hpp"
 #include "python/checkpoints.hpp"
 #include "python/execution.hpp"
 #include "python/nanobind.hpp"

@@ -213,7 +213,7 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
       if (products.calls == 1) {
         CHECK(products.flops == 2 * size[0] * size[1] * size[2]);
       } else {
-        CHECK(size == CallSize{work.of(KernelKind::streaming).bytes, 1, 1});
+        CHECK(size == CallSize{static_cast<std::uint64_t>(work.of(KernelKind::streaming).bytes), 1, 1});
       }
       calls[static_cast<std::size_t>(kernel)] += 1;
       return 1 + static_cast<std::uint64_t>(kernel);

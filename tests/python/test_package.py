@@ -99,7 +99,8 @@ def test_arrays_may_have_any_name_that_the_import_finds(points, tmp_path):
     ((3, [1, 2]), "x must be an array of numbers, not int"),
     (([[1, 2], [3]], [1, 2]), "x is not an array: its rows differ in length"),
     ((np.zeros((3, 2), "datetime64[s]"), [1, 2, 3]), r"x must be an array of numbers, not of datetime64\[s\]"),
-    ((np.zeros((3, 2)), ["a", "b", "c"]), "y must be an array of numbers, not of <U1"),
+    ((np.array([["a"], ["b"], ["c"]]), [1, 2, 3]), "x must be an array of numbers, not of <U1"),
+    ((np.zeros((3, 2)), [1, "b", None]), "y must be an array of numbers, not of object"),
 ])
 def test_what_are_no_arrays_of_numbers_is_refused(data, sentence):
     with pytest.raises(pg.Error, match=sentence):
@@ -284,3 +285,20 @@ def test_the_readme_does_what_it_says(tmp_path, monkeypatch):
     assert len(newcomer.strip().splitlines()) <= 12
     exec(newcomer, {"__name__": "__main__"})
     assert (tmp_path / "strategies.svg").read_text().count("strategy=") >= 3
+
+
+@pytest.mark.parametrize("y", [["cat", "dog", "owl"] * 4, np.array(["cat", "dog", "owl"] * 4, dtype=object), np.array([b"cat", b"dog", b"owl"] * 4)])
+def test_labels_that_are_texts_name_the_classes(y, tmp_path):
+    x = np.arange(24.0).reshape(12, 2) % 7
+    pg.dataset(x, y, out=tmp_path / "named.h5")
+    assert json.loads(pg.command("data", "info", tmp_path / "named.h5"))["class_names"] == ["cat", "dog", "owl"]
+    run = pg.train(data=(x, y), model="2-3", learning_rate=0.1, epochs=1, blocks=1)
+    assert pg.predict(run, x).shape == (12, 3)
+
+
+def test_sequences_x_frames_x_features(tmp_path):
+    x, y = np.arange(48.0).reshape(4, 6, 2) % 5, np.arange(24).reshape(4, 6) % 3
+    first = pg.dataset(x, y, layout="sequences", out=tmp_path / "whole.h5")
+    second = pg.dataset(x.reshape(24, 2), y.reshape(24), lengths_train=[6] * 4, out=tmp_path / "flat.h5")
+    one, other = (json.loads(pg.command("data", "info", path))["content_sha256"] for path in (first, second))
+    assert one == other

@@ -32,12 +32,14 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
             **arrays: Any) -> Path:
     """Writes features x, [samples][features] or images, and y to the data file `out`: `paragrad data import-numpy`.
 
-    y: integers, the classes, or floating-point numbers, the targets of a regression, [samples] or [samples][targets].
+    y: integers or texts, the classes or their names, or integers [samples][classes] with a one at the class; or floating-point
+    numbers, the targets of a regression, [samples] or [samples][targets].
     valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. scale: of uint8, "bytes"
-    (255 is seen as 1) or "none". layout: of images, "channels-last" or "channels-first". Or give arrays by their names there:
+    (255 is seen as 1) or "none". layout: of images, "channels-last" or "channels-first"; "sequences" if x is sequences x frames x features,
+    with y for each frame or for each sequence. Or give arrays by their names there:
     x_train=, y_train=, lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=. Warns of what is probably not meant.
     """
-    given = arrays_of({"x": x, "y": y} | arrays, OPTIONS)
+    given = arrays_of({"x": x, "y": y} | arrays, OPTIONS, layout)
     drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}
     printed = write(given, name=name, out=out, classes=classes, normalise=normalise or None, scale=scale, layout=layout, seed=seed, **drawn)
     for line in printed.splitlines():
@@ -91,14 +93,14 @@ def file_of(data: Any, run: Path | None = None) -> DataFile:
     raise Error("data must be a path, a pair (x, y) of arrays, or a dict of arrays such as x_train and y_train")
 
 
-def arrays_of(given: Mapping[str, Any], options: Sequence[str] = ()) -> dict[str, np.ndarray]:
+def arrays_of(given: Mapping[str, Any], options: Sequence[str] = (), layout: str | None = None) -> dict[str, np.ndarray]:
     """Those that are not None. options: what may be meant by an unknown name, too."""
     for name in given:
         if name not in _core.usual_array_names():
             raise Error(f"unknown array{' or option' if options else ''} '{name}'; {_core.suggestion(str(name), [*ARRAYS, *options])}")
     arrays = {name: array_of(name, values) for name, values in given.items() if values is not None}
     for name, array in arrays.items():
-        if name[0] in "xX" or "features" in name:
+        if layout != "sequences" and (name[0] in "xX" or "features" in name):
             check_form(name, array)
     return arrays
 
@@ -108,7 +110,8 @@ def check_form(name: str, x: np.ndarray) -> None:
     if x.ndim == 3 and x.dtype != np.uint8:
         samples, steps, features = x.shape
         raise Error(f"{name} of the shape {x.shape} is either images or sequences: for images give {name}[..., None], which has channels; for sequences "
-                    f"the frames {name}.reshape(-1, {features}), a label for each, and their number in each sequence, lengths_train=[{steps}] * {samples}")
+                    f"layout='sequences' to pg.dataset, or the frames {name}.reshape(-1, {features}), a label for each, and their number in each "
+                    f"sequence, lengths_train=[{steps}] * {samples}")
 
 
 def array_of(name: str, values: Any) -> np.ndarray:
@@ -118,7 +121,10 @@ def array_of(name: str, values: Any) -> np.ndarray:
         array = np.asarray(values)
     except ValueError as error:
         raise Error(f"{name} is not an array: its rows differ in length") from error
-    if array.ndim == 0 or array.dtype.kind not in "biuf":
+    if array.dtype.kind == "O" and array.size and all(isinstance(one, str) for one in array.flat):  # as pandas has them
+        array = array.astype(str)
+    kinds = "biufUS" if name[0] in "yY" or "labels" in name else "biuf"
+    if array.ndim == 0 or array.dtype.kind not in kinds:
         raise Error(f"{name} must be an array of numbers, not {f'of {array.dtype}' if array.ndim else type(values).__name__}")
     return array
 
