@@ -251,6 +251,18 @@ KernelTable read_kernel(Section section, const std::vector<KernelTable>& before)
 }
 
 /// A file, or else the platform of that name that is part of the program.
+/// Of the comment with which a file begins.
+std::string first_sentence(std::string_view text) {
+  std::string comment;
+  while (text.starts_with("# ")) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    comment += core::format("{}{}", comment.empty() ? "" : " ", text.substr(2, end - 2));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const std::size_t stop = std::min(comment.find(". "), comment.size());
+  return comment.substr(0, comment.ends_with('.') ? std::min(stop, comment.size() - 1) : stop);
+}
+
 std::string text_of(const std::string& path) {
   const auto builtin = std::ranges::find(builtin_platforms(), path, &BuiltinPlatform::name);
   if (builtin != builtin_platforms().end() && !std::filesystem::exists(path)) return std::string(builtin->text);
@@ -263,7 +275,7 @@ std::string text_of(const std::string& path) {
     const bool is_name = path.find_first_of("/.") == std::string::npos;
     throw core::ConfigError(
         core::format("cannot read the platform file '{}'{}", path,
-                     is_name ? core::format("; built in: {}", core::join(builtin_platform_names(), ", ")) : ""));
+                     is_name ? core::format("; built in: {}", core::join(platform_catalogue().names(), ", ")) : ""));
   }
 }
 
@@ -307,10 +319,11 @@ const char* name_of(Platform::Fault::Kind kind) {
   throw std::logic_error("a kind of fault without a name");
 }
 
-std::vector<std::string> builtin_platform_names() {
-  std::vector<std::string> names;
-  for (const BuiltinPlatform& platform : builtin_platforms()) names.emplace_back(platform.name);
-  return names;
+core::CatalogueInfo platform_catalogue() {
+  core::CatalogueInfo catalogue{"platform", "platforms", {}};
+  for (const BuiltinPlatform& platform : builtin_platforms())
+    catalogue.entries.push_back({.name = std::string(platform.name), .summary = first_sentence(platform.text)});
+  return catalogue;
 }
 
 Platform free_platform(int workers) {

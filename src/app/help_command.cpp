@@ -7,6 +7,7 @@
 #include "app/foreign_words.hpp"
 #include "app/option_values.hpp"
 #include "app/program_parser.hpp"
+#include "backend/backend_info.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
@@ -14,8 +15,12 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/names.hpp"
+#include "nn/loss.hpp"
+#include "nn/node_text.hpp"
+#include "nn/zoo/zoo.hpp"
 #include "optim/local_optimiser.hpp"
 #include "optim/schedule.hpp"
+#include "sim/builtin_platforms.hpp"
 #include "sim/network/network.hpp"
 #include "strategies/strategy.hpp"
 
@@ -30,20 +35,31 @@ struct HelpArguments {
     list.argument(
         "name", name,
         "a command, an option such as momentum, or an entry such as bmuf; all: list all entries (default: commands)");
-    list.choice("format", format, {"text", "json"}, "text, or json for entries with their options");
+    list.choice("format", format, {"text", "json"}, "text, or json for a command's options and for entries with theirs");
   }
 };
 
 std::vector<core::CatalogueInfo> catalogues() {
-  return {strategies::strategy_catalogue(), comm::compression_catalogue(), comm::collective_catalogue(),
-          optim::optimiser_catalogue(),     optim::schedule_catalogue(),   sim::network_catalogue()};
+  return {strategies::strategy_catalogue(),
+          comm::compression_catalogue(),
+          comm::collective_catalogue(),
+          optim::optimiser_catalogue(),
+          optim::schedule_catalogue(),
+          nn::loss_catalogue(),
+          nn::zoo_catalogue(),
+          nn::op_catalogue(),
+          backend::activation_catalogue(),
+          backend::device_catalogue(),
+          sim::platform_catalogue(),
+          sim::network_catalogue()};
 }
 
 std::string indented(const std::string& lines) { return "  " + CLI::detail::find_and_replace(lines, "\n", "\n  ") + "\n"; }
 
 void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& entry) {
-  fmt::print("{}: {}\n  {}; chosen by --{} {}{}{}\n", entry.name, entry.summary, catalogue.kind, catalogue.kind, entry.name,
-             entry.parameter, entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
+  fmt::print("{}: {}\n  {}; chosen by {}{}\n", entry.name, entry.summary, catalogue.kind,
+             with_flags(catalogue.choice(entry.name + entry.parameter)),
+             entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
   if (!entry.serves.empty()) fmt::print("  for {}\n", core::join(entry.serves, ", "));
   if (!entry.source.empty()) fmt::print("  source: {}\n", entry.source);
   if (!entry.formula.empty()) fmt::print("\n{}", indented(entry.formula));
@@ -52,7 +68,8 @@ void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& en
     if (option.kind.empty())
       elsewhere.push_back("--" + option.name);
     else
-      fmt::print("\n  --{} {}={}\n      {}\n", option.name, type_of(option), option.by_default, option.help);
+      fmt::print("\n  {}{} {}{}\n      {}\n", catalogue.in_text.empty() ? "--" : "", option.name, type_of(option),
+                 option.by_default.empty() ? "" : "=" + option.by_default, option.help);
   }
   if (!elsewhere.empty()) fmt::print("\n  also used: {}\n", core::join(elsewhere, ", "));
 }
@@ -77,7 +94,7 @@ core::Json json_of(const core::CatalogueInfo& catalogue) {
                        {"formula", entry.formula},
                        {"options", options}});
   }
-  return {{"kind", catalogue.kind}, {"plural", catalogue.plural}, {"entries", entries}};
+  return {{"kind", catalogue.kind}, {"plural", catalogue.plural}, {"in_text", catalogue.in_text}, {"entries", entries}};
 }
 
 void print_all_entries() {
@@ -172,19 +189,35 @@ core::ConfigError unknown_topic(const std::string& name) {
       core::format("nothing is called '{}'; {}", name, answer.empty() ? all : core::format("{} ({})", answer, all)));
 }
 
-/// Catalogues, whole or with the entries of that name only.
+/// A command's options, and those of its own commands.
+core::Json json_of(const CLI::App& parser) {
+  core::Json options = core::Json::array(), commands = core::Json::array();
+  for (const CLI::Option* option : named_options(parser)) {
+    const std::string type = option->get_type_name();
+    const bool limited = type.find(':') != std::string::npos && type.find('{') == std::string::npos;
+    options.push_back({{"name", option->get_single_name()},
+                       {"kind", value_kind(*option)},
+                       {"range", limited ? type.substr(type.find(':') + 1) : ""},
+                       {"values", known_values(*option)},
+                       {"default", option->get_default_str()},
+                       {"help", option->get_description()},
+                       {"group", option->get_group()}});
+  }
+  for (const CLI::App* below : parser.get_subcommands({})) commands.push_back(json_of(*below));
+  return {{"command", parser.get_name()}, {"summary", summary_of(parser)}, {"options", options}, {"commands", commands}};
+}
+
+/// A command, or catalogues, whole or with the entries of that name only.
 void print_json(const std::string& name) {
+  const auto program = make_program();
+  for (const CLI::App* command : program->get_subcommands({}))
+    if (command->get_name() == name) return fmt::print("{}\n", core::text_of(json_of(*make_command(name).parser), 2));
   core::Json all = core::Json::array();
   for (core::CatalogueInfo& catalogue : catalogues()) {
     if (!name.empty() && name != "all" && name != catalogue.kind)
       std::erase_if(catalogue.entries, [&](const auto& entry) { return entry.name != core::without_parameter(name); });
     if (!catalogue.entries.empty()) all.push_back(json_of(catalogue));
   }
-  const auto program = make_program();
-  const auto commands = program->get_subcommands({});
-  if (all.empty() &&
-      std::ranges::find(commands, name, [](const CLI::App* one) { return one->get_name(); }) != commands.end())
-    throw core::ConfigError(core::format("'{}' is a command, whose help is text: leave out --format json", name));
   if (all.empty() && is_option(name))
     throw core::ConfigError(core::format("'{}' is an option, whose help is text: leave out --format json", name));
   if (all.empty()) throw unknown_topic(name);
@@ -213,9 +246,11 @@ void print_help(const HelpArguments& arguments) {
 Command help_command() {
   auto arguments = std::make_shared<HelpArguments>();
   auto parser = make_parser(
-      "help", "Describe a command, an option, or a strategy, compression, collective, optimiser, schedule or network.");
+      "help", "Describe a command, an option, or what an option chooses, such as a strategy, a model or a platform.");
   add_options(*parser, *arguments);
-  set_examples(*parser, "paragrad help bmuf\nparagrad help momentum\nparagrad help all\nparagrad help --format json");
+  set_examples(
+      *parser,
+      "paragrad help bmuf\nparagrad help momentum\nparagrad help resnet\nparagrad help all\nparagrad help --format json");
   return {parser, [arguments] {
             print_help(*arguments);
             return success;

@@ -121,7 +121,7 @@ struct PlatformArguments {
 };
 
 void list_builtin() {
-  for (const std::string& name : sim::builtin_platform_names()) {
+  for (const std::string& name : sim::platform_catalogue().names()) {
     const sim::Platform platform = sim::read_platform(name);
     fmt::print("{:<18} {} nodes of {} devices\n", name, platform.nodes, platform.devices_per_node);
   }

@@ -6,7 +6,9 @@
 
 // An activation function, backend/activations/NAME.hpp:
 //
-//   struct Square {                                          // z²
+//   struct Square {
+//     static constexpr const char* summary = "z²";
+//     static constexpr const char* source = "";              // a publication
 //     static constexpr InitialWeights initial_weights = InitialWeights::glorot;
 //     static constexpr SlopeOf slope_of = SlopeOf::input;    // what slope() takes: z, or y = f(z)
 //     template <class Real> static Real value(Real z);

@@ -11,6 +11,9 @@ namespace paragrad::backend {
 /// The devices of backend/catalogue.def.
 core::CatalogueInfo device_catalogue();
 
+/// The functions of backend/activations.def.
+core::CatalogueInfo activation_catalogue();
+
 /// Version and chosen kernels of the loaded OpenBLAS and of our own matrix product, for a run's manifest:
 /// "OpenBLAS 0.3.21 …, core SkylakeX; own kernels AVX-512". Throws ConfigError if OpenBLAS cannot be loaded.
 std::string blas_description();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backend/activation.hpp"
 #include "backend/backend_info.hpp"
 #include "backend/device.hpp"
 #include "core/errors.hpp"
@@ -18,6 +19,15 @@ core::CatalogueInfo device_catalogue() {
 #include "backend/catalogue.def"
 #undef DEVICE
   return devices;
+}
+
+core::CatalogueInfo activation_catalogue() {
+  core::CatalogueInfo functions{"activation function", "activation functions", {}, "`model` 784-512-10:{}"};
+#define ACTIVATION(function, Type) \
+  functions.entries.push_back({.name = #function, .summary = Type::summary, .source = Type::source});
+#include "backend/activations.def"
+#undef ACTIVATION
+  return functions;
 }
 
 std::unique_ptr<Device> make_device(std::string_view name) {

@@ -98,8 +98,12 @@ struct CatalogueInfo {
   std::string kind;    ///< "strategy": also the name of the option that chooses from it
   std::string plural;  ///< "strategies"
   std::vector<EntryInfo> entries;
+  std::string in_text{};  ///< how an entry is chosen whose options are keys of a text, not of commands: "`model` zoo:{}"
 
   std::vector<std::string> names() const;
+
+  /// "`strategy` bmuf", "`model` zoo:resnet"
+  std::string choice(const std::string& entry) const;
 };
 
 }  // namespace paragrad::core

@@ -41,6 +41,12 @@ std::vector<std::string> CatalogueInfo::names() const {
   return result;
 }
 
+std::string CatalogueInfo::choice(const std::string& entry) const {
+  if (in_text.empty()) return format("`{}` {}", kind, entry);
+  const std::size_t place = in_text.find("{}");
+  return in_text.substr(0, place) + entry + in_text.substr(place + 2);
+}
+
 DescribedOption OptionList::words(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   const auto parse = [name](const std::string& text) { return list_of(name, text); };
   return add({.name = name, .kind = "TEXT,...", .by_default = format("{}", join(values, ",")), .help = help, .check = parse},

@@ -310,8 +310,8 @@ const Entry& find_entry(std::string_view kind, std::string_view name, const std:
 
 /// A catalogue's entries without the code behind them.
 template <class Entry>
-CatalogueInfo info_of(std::string kind, std::string plural, const std::vector<Entry>& entries) {
-  CatalogueInfo result{std::move(kind), std::move(plural), {}};
+CatalogueInfo info_of(std::string kind, std::string plural, const std::vector<Entry>& entries, std::string in_text = "") {
+  CatalogueInfo result{std::move(kind), std::move(plural), {}, std::move(in_text)};
   for (const Entry& entry : entries) result.entries.push_back(entry.info);
   return result;
 }

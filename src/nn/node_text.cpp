@@ -202,6 +202,8 @@ Graph make_node_graph(std::string_view text) {
 
 std::string short_name(const std::string& model) { return is_node_text(model) ? parse_network(model).name : model; }
 
-core::CatalogueInfo op_catalogue() { return core::info_of("operation", "operations", op_entries()); }
+core::CatalogueInfo op_catalogue() {
+  return core::info_of("operation", "operations", op_entries(), "y = {} x in `model` file:NET");
+}
 
 }  // namespace paragrad::nn

@@ -6,8 +6,10 @@ import unittest
 
 from paragrad_cli import PLATFORM, CliTest, run, weights
 
-CATALOGUES = {c["kind"]: c["entries"] for c in json.loads(run("help", "--format", "json").stdout)}
-OF_TRAINING = {kind: [e for e in CATALOGUES[kind] if not e["serves"] or "allreduce" in e["serves"]] for kind in CATALOGUES if kind != "network"}
+ALL = json.loads(run("help", "--format", "json").stdout)
+CATALOGUES = {c["kind"]: c["entries"] for c in ALL if not c["in_text"]}
+OF_TRAINING = {kind: [e for e in CATALOGUES[kind] if not e["serves"] or "allreduce" in e["serves"]]
+               for kind in ("strategy", "compression", "collective", "optimiser", "schedule")}
 OPTIONS = {o["name"]: o for entries in CATALOGUES.values() for e in entries for o in e["options"] if o["kind"]}
 
 
@@ -43,15 +45,43 @@ class Catalogue(CliTest):
         return 1 if entry["summary"].endswith("on a single worker") else 2
 
     def test_every_entry_is_explained(self):
-        for kind, entries in CATALOGUES.items():
-            for entry in entries:
-                with self.subTest(kind=kind, entry=entry["name"]):
+        self.assertLessEqual({"gelu", "resnet18", "k40m-fdr", "convolution", "cross_entropy", "cpu"}, {e["name"] for c in ALL for e in c["entries"]})
+        for catalogue in ALL:
+            for entry in catalogue["entries"]:
+                with self.subTest(kind=catalogue["kind"], entry=entry["name"]):
                     text = run("help", entry["name"]).stdout
-                    for part in (f"--{kind} {entry['name']}", entry["summary"], entry["source"], *entry["serves"]):
+                    chosen = re.sub("`(.*)`", r"--\1", catalogue["in_text"] or f"`{catalogue['kind']}` {{}}").replace("{}", entry["name"] + entry["parameter"])
+                    for part in (f"{entry['name']}: {entry['summary']}\n  {catalogue['kind']}; chosen by {chosen}", entry["source"], *entry["serves"]):
                         self.assertIn(part, text)
+                    self.assertRegex(entry["summary"], r"[^.]$")
                     for option in entry["options"]:
-                        self.assertIn(f"--{option['name']}", text)
+                        self.assertIn(f"\n  {option['name']} " if catalogue["in_text"] else f"--{option['name']}", text)
                         self.assertIn(option["help"], text)
+
+    def test_every_default_lies_in_its_range(self):
+        seen = 0
+        for option in (o for c in ALL for e in c["entries"] for o in e["options"]):
+            limits = re.match(r"(above )?([\d.e+-]+) to (below )?([\d.e+-]+)", option["range"])
+            if limits and re.fullmatch(r"[\d.e+-]+", option["default"]):
+                seen += 1
+                value, least, most = float(option["default"]), float(limits[2]), float(limits[4])
+                with self.subTest(option=option["name"]):
+                    self.assertTrue((least < value if limits[1] else least <= value) and (value < most if limits[3] else value <= most), option)
+        self.assertGreater(seen, 50)
+
+    def test_every_network_operation_and_function_can_be_used_as_its_help_says(self):
+        text = {c["kind"]: c for c in ALL if c["in_text"]}
+        for entry in text["zoo model"]["entries"]:
+            with self.subTest(model=entry["name"]):
+                self.assertEqual(run("model", f"zoo:{entry['name']}{entry['parameter']}").returncode, 0)
+        for entry in text["activation function"]["entries"]:
+            with self.subTest(function=entry["name"]):
+                self.assertIn(f"{entry['name']}\n".strip(), run("model", f"784-512-10:{entry['name']}").stdout)
+        network = self.folder / "network.txt"
+        for entry in text["operation"]["entries"]:
+            with self.subTest(operation=entry["name"]):
+                network.write_text(f"input 8x8x4\ny = {entry['name']} input no-such-key=1\nz = affine y outputs=2\n")
+                self.assertIn("no-such-key", run("model", f"file:{network}").stderr)
 
     def test_every_option_is_in_help_completion_and_manual(self):
         shown, completion = run("simulate", "--help").stdout, run("completion", "bash").stdout
@@ -61,8 +91,8 @@ class Catalogue(CliTest):
                 self.assertRegex(shown, rf"\n  --{name} {option['kind']}")
                 self.assertIn(f"--{name} ", completion)
                 self.assertIn(f"--{name}", manual)
-        for entries in CATALOGUES.values():
-            for entry in entries:
+        for kind in CATALOGUES.keys() - {"platform"}:  # which may also be files
+            for entry in CATALOGUES[kind]:
                 self.assertRegex(completion, rf"\b{entry['name']}\b")
 
     def test_a_value_out_of_range_is_refused(self):

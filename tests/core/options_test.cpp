@@ -124,7 +124,7 @@ struct Wagon {
   bool bells = false;
   double whip = 0;
   std::string wheel = "solid";
-  Settings of_wheel;
+  Settings of_wheel{};
 
   void describe(OptionList& list) {
     list.number("horses", horses, {.least = 0, .most = 8}, "how many pull");

@@ -4,8 +4,9 @@
 
 namespace paragrad::backend {
 
-/// z·Φ(z), with Φ the standard normal distribution function (Hendrycks and Gimpel, arXiv 1606.08415): exact, by erf.
 struct Gelu {
+  static constexpr const char* summary = "z·Φ(z), with Φ the standard normal distribution function, by erf";
+  static constexpr const char* source = "Hendrycks and Gimpel, arXiv 1606.08415";
   static constexpr InitialWeights initial_weights = InitialWeights::he;
   static constexpr SlopeOf slope_of = SlopeOf::input;
 

@@ -4,8 +4,9 @@
 
 namespace paragrad::backend {
 
-/// max(0, z)
 struct Relu {
+  static constexpr const char* summary = "max(0, z)";
+  static constexpr const char* source = "";
   static constexpr InitialWeights initial_weights = InitialWeights::he;
   static constexpr SlopeOf slope_of = SlopeOf::output;
 

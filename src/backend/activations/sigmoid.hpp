@@ -4,8 +4,9 @@
 
 namespace paragrad::backend {
 
-/// 1/(1 + exp(-z))
 struct Sigmoid {
+  static constexpr const char* summary = "1/(1 + exp(-z))";
+  static constexpr const char* source = "";
   static constexpr InitialWeights initial_weights = InitialWeights::glorot_wide;
   static constexpr SlopeOf slope_of = SlopeOf::output;
 

@@ -4,9 +4,9 @@
 
 namespace paragrad::backend {
 
-/// z·σ(z), with σ the logistic function (Hendrycks and Gimpel, arXiv 1606.08415; Elfwing et al., arXiv 1702.03118), also
-/// called swish.
 struct Silu {
+  static constexpr const char* summary = "z·σ(z), with σ the logistic function; also called swish";
+  static constexpr const char* source = "Hendrycks and Gimpel, arXiv 1606.08415; Elfwing et al., arXiv 1702.03118";
   static constexpr InitialWeights initial_weights = InitialWeights::he;
   static constexpr SlopeOf slope_of = SlopeOf::input;
 

@@ -5,6 +5,8 @@
 namespace paragrad::backend {
 
 struct Tanh {
+  static constexpr const char* summary = "hyperbolic tangent";
+  static constexpr const char* source = "";
   static constexpr InitialWeights initial_weights = InitialWeights::glorot;
   static constexpr SlopeOf slope_of = SlopeOf::output;
 

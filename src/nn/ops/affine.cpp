@@ -100,7 +100,7 @@ struct AffineOptions {
   std::size_t outputs = 0;
 
   void describe(core::OptionList& list) {
-    list.number("outputs", outputs, {.least = 1, .most = 10'000'000}, "number of outputs");
+    list.number("outputs", outputs, {.least = 1, .most = 10'000'000}, "number of outputs").without_default();
   }
 };
 

@@ -75,7 +75,7 @@ struct ConvolutionOptions : WindowOptions {
   bool bias = true;
 
   void describe(core::OptionList& list) {
-    list.number("outputs", outputs, {.least = 1, .most = 1'000'000}, "number of output channels");
+    list.number("outputs", outputs, {.least = 1, .most = 1'000'000}, "number of output channels").without_default();
     WindowOptions::describe(list);
     list.number("groups", groups, {.least = 1, .most = 1'000'000}, "groups of channels, each seen by as many outputs");
     list.flag("bias", bias, "a bias for each output channel");

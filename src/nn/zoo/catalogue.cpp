@@ -25,13 +25,13 @@ core::Settings parse(const zoo::ZooEntry& entry, std::string_view name, std::str
                                            entry.info.parameter));
     settings.insert_or_assign(part.substr(0, sign), part.substr(sign + 1));
   }
-  core::check_keys(core::format("zoo model '{}'", entry.info.name), entry.options, settings);
+  core::check_keys(core::format("zoo model '{}'", entry.info.name), entry.info.options, settings);
   return settings;
 }
 
 }  // namespace
 
-core::CatalogueInfo zoo_catalogue() { return core::info_of("zoo model", "zoo models", zoo_networks()); }
+core::CatalogueInfo zoo_catalogue() { return core::info_of("zoo model", "zoo models", zoo_networks(), "`model` zoo:{}"); }
 
 std::string zoo_name_in(std::string_view text) {
   const std::string folded = core::folded_name(text.substr(0, text.find(':')));
@@ -46,7 +46,7 @@ std::string zoo_model_with(std::string_view name, const std::map<std::string, st
   if (name != entry.info.name) settings = parse(entry, name, name.substr(entry.info.name.size() + 1));
   std::string text = entry.info.name;
   bool has_one = false;
-  for (const core::OptionInfo& option : entry.options) {
+  for (const core::OptionInfo& option : entry.info.options) {
     const auto wanted = values.find(option.name);
     const auto given = settings.find(option.name);
     has_one = has_one || wanted != values.end();

@@ -29,20 +29,20 @@ namespace zoo {
 /// A network of zoo/catalogue.def.
 struct ZooEntry {
   core::EntryInfo info;
-  core::EntryOptions options{};  ///< that follow its name
   std::function<Graph(const core::Settings&)> make;
 };
 
 inline ZooEntry network(core::EntryInfo info, Graph (*make)()) {
-  return {std::move(info), {}, [make](const core::Settings&) { return make(); }};
+  return {std::move(info), [make](const core::Settings&) { return make(); }};
 }
 
 /// A family of networks: Options are described like any others (core::OptionList).
 template <class Options>
 ZooEntry network(core::EntryInfo info, Graph (*make)(const Options&)) {
-  ZooEntry entry{std::move(info), core::options_of<Options>(),
+  info.options = core::options_of<Options>();
+  ZooEntry entry{std::move(info),
                  [make](const core::Settings& settings) { return make(core::read_options<Options>(settings)); }};
-  for (const core::OptionInfo& option : entry.options)
+  for (const core::OptionInfo& option : entry.info.options)
     entry.info.parameter +=
         core::format("{}{}={}", entry.info.parameter.empty() ? ":" : ",", option.name, option.by_default);
   return entry;

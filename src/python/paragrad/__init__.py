@@ -11,23 +11,34 @@ the compiled module, with NumPy.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .runs import Error, Run, Timeline
 from .runs import needed as _needed
 from .strategy import Strategy
 
+if TYPE_CHECKING:
+    from .datasets import dataset
+    from .plotting import plot
+    from .prediction import predict
+    from .training import command, simulate, train
+
 _ON_DEMAND = {"command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
               "simulate": ".training", "train": ".training"}
 
-__all__ = ["Error", "Run", "Strategy", "Timeline", *_ON_DEMAND]
+__all__ = ["Error", "Run", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "simulate", "train"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ON_DEMAND:
-        raise AttributeError(f"module 'paragrad' has no attribute '{name}'")
-    try:
-        module = import_module(_ON_DEMAND[name], __name__)
-    except ModuleNotFoundError as missing:
-        raise _needed(f"paragrad.{name}", missing) from None
-    return getattr(module, name)
+def __dir__() -> list[str]:
+    return [name for name in globals() if name.startswith("__")] + __all__
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of the module's
+    def __getattr__(name: str) -> Any:
+        if name not in _ON_DEMAND:
+            raise AttributeError(f"module 'paragrad' has no attribute '{name}'")
+        try:
+            module = import_module(_ON_DEMAND[name], __name__)
+        except ModuleNotFoundError as missing:
+            raise _needed(f"paragrad.{name}", missing) from None
+        return getattr(module, name)

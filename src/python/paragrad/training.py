@@ -7,16 +7,22 @@ import os
 import threading
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from .given import Given
+from .keywords import documented
 from .progress import is_interactive, progress_of
 from .runs import Error, Run, fate_of
 from .strategy import Strategy
 from .temporary import TemporaryFolder
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ._options import SimulateOptions, TrainOptions
 
 _one_at_a_time = threading.Lock()
 _runs_in = 0                     # the thread that runs a command
@@ -133,8 +139,10 @@ def _explain(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder 
     error.args = (text,)
 
 
-def simulate(*, workers: int | None = None, platform: str | Path | None = None, strategy: str | type[Strategy] | Strategy | None = None,
-             out: str | Path | None = None, progress: bool | None = None, **options: Any) -> Run:
+@documented("simulate")
+def simulate(*, data: Any = None, workers: int | None = None, platform: str | Path | None = None,
+             strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, progress: bool | None = None,
+             **options: Unpack[SimulateOptions]) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 
     data: a data file, (x, y), or a dict of arrays as dataset() takes them.
@@ -143,14 +151,17 @@ def simulate(*, workers: int | None = None, platform: str | Path | None = None, 
     out: the run folder; by default a temporary one, deleted with the returned Run. A data file of arrays is saved in it.
     progress: whether a line on stderr shows the latest epoch and its errors; by default at the Python prompt and in notebooks.
     """
-    return _run("simulate", strategy, out, progress, options | {"workers": workers, "platform": platform})
+    run = _run("simulate", strategy, out, progress, {**options, "data": data, "workers": workers, "platform": platform})
+    assert run is not None
+    return run
 
 
-def train(*, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, progress: bool | None = None,
-          **options: Any) -> Run | None:
+@documented("train")
+def train(*, data: Any = None, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None,
+          progress: bool | None = None, **options: Unpack[TrainOptions]) -> Run | None:
     """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`. Options as in simulate.
 
     Returns the run, or None on ranks other than 0. MPI can be initialised only once per process: for several trainings under
     mpiexec, import mpi4py.MPI first.
     """
-    return _run("train", strategy, out, progress, options, _leads())
+    return _run("train", strategy, out, progress, {**options, "data": data}, _leads())
