@@ -84,13 +84,26 @@ class File:
         """Gives an array another shape, and no elements."""
         self._again(name, lambda *_: None, shape)
 
+    def of_type(self, name: str, kind: str) -> None:
+        """Gives the elements of an array another type, such as H5T_NATIVE_DOUBLE."""
+        self._again(name, lambda *_: None, kind=_constant(kind))
+
+    def filtered(self, name: str, number: int) -> None:
+        """Stores an array in chunks with a filter of this number, which need not exist."""
+        def chunks(properties: HID, kind: HID, shape: list[int], bytes_of_element: int) -> None:
+            _call("H5Pset_chunk", properties, len(shape), (SIZE * len(shape))(*shape), result=ctypes.c_int)
+            optional = ctypes.c_uint(1)
+            _call("H5Pset_filter", properties, ctypes.c_int(number), optional, ctypes.c_size_t(0), None, result=ctypes.c_int)
+
+        self._again(name, chunks)
+
     def _space(self, shape: list[int]) -> HID:
         return HID(_call("H5Screate_simple", len(shape), (SIZE * len(shape))(*shape), None))
 
-    def _again(self, name: str, change, new_shape: list[int] | None = None) -> None:
+    def _again(self, name: str, change, new_shape: list[int] | None = None, kind: HID | None = None) -> None:
         """An array like the one of this name, in its place, with other properties."""
         old = HID(_call("H5Dopen2", self.id, name.encode(), DEFAULT))
-        kind, space = HID(_call("H5Dget_type", old)), HID(_call("H5Dget_space", old))
+        kind, space = kind or HID(_call("H5Dget_type", old)), HID(_call("H5Dget_space", old))
         shape = (SIZE * 8)()
         ranks = _call("H5Sget_simple_extent_dims", space, shape, None, result=ctypes.c_int)
         sizes = new_shape or list(shape[:ranks])

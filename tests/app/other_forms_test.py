@@ -3,12 +3,14 @@
 is refused."""
 
 import gzip
+import shutil
 import struct
 import unittest
 
+import hdf5_tampering
 from image_files import npy, png, write_folders, write_npz
 from import_case import ImportTest
-from paragrad_cli import run
+from paragrad_cli import CliTest, run
 
 ROWS = [(0.37, -1.62, 480.0), (1.05, 0.21, -0.84), (-0.73, 0.96, 2.17), (0.16, -0.35, 1.43), (2.64, 1.08, -0.51), (-1.27, 0.62, 0.09),
         (0.81, -0.94, -1.36), (0.55, 1.71, 0.28)]
@@ -247,6 +249,27 @@ class Idx(ImportTest):
         self.refused("import-idx", wide, "classes")
         flat = self.write("flat", lambda v: ("labels-idx1-ubyte", idx((len(v), 2), [*v, *v])))
         self.refused("import-idx", flat, "does not contain labels", "8 columns of QMNIST")
+
+
+@unittest.skipUnless(hdf5_tampering.HDF5, "needs HDF5 as a shared library")
+class Hdf5(CliTest):
+    def changed(self, change) -> str:
+        path = self.folder / "changed.h5"
+        shutil.copy(self.data, path)
+        with hdf5_tampering.File(path) as file:
+            change(file)
+        return str(path)
+
+    def test_foreign_types_and_filters_are_named(self):
+        for array, wanted in (("train/features", "uint8 or float32"), ("train/labels", "int32"), ("test/labels", "int32")):
+            for constant, name in (("H5T_NATIVE_DOUBLE", "float64"), ("H5T_NATIVE_INT16", "int16"), ("H5T_NATIVE_UINT16", "uint16"), ("H5T_NATIVE_INT64", "int64"),
+                                   ("H5T_NATIVE_INT8", "int8"), ("H5T_C_S1", "text")):
+                with self.subTest(array=array, type=name):
+                    path = self.changed(lambda file, array=array, constant=constant: file.of_type(array, constant))
+                    for command in (["data", "info", path], ["data", "verify", path], ["train", *[path if word == self.data else word for word in self.task]]):
+                        self.assert_refused(run(*command), f"'/{array}' in data file '{path}' has type {name}, not {wanted}: write it with that type")
+            path = self.changed(lambda file, array=array: file.filtered(array, 32099))
+            self.assert_refused(run("train", *[path if word == self.data else word for word in self.task]), f"'/{array}'", "the filter 32099", "gzip")
 
 
 if __name__ == "__main__":
