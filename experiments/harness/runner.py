@@ -71,7 +71,7 @@ def arguments(options: Options) -> list[str]:
 def known_options(program: Path, command: str) -> list[str]:
     """The options of a command of the program, without leading dashes."""
     done = subprocess.run([program, "help", command, "--format", "json"], capture_output=True, text=True, check=False)
-    return [option["name"] for option in json.loads(done.stdout)["options"]] if done.returncode == 0 else []
+    return [option["name"] for option in json.loads(done.stdout)[-1]["options"]] if done.returncode == 0 else []
 
 
 def search_command(program: Path, options: Options, folder: Path) -> list[Any]:

@@ -207,17 +207,17 @@ core::Json json_of(const CLI::App& parser) {
   return {{"command", parser.get_name()}, {"summary", summary_of(parser)}, {"options", options}, {"commands", commands}};
 }
 
-/// A command, or catalogues, whole or with the entries of that name only.
+/// Catalogues, whole or with the entries of that name only, and the command of that name.
 void print_json(const std::string& name) {
-  const auto program = make_program();
-  for (const CLI::App* command : program->get_subcommands({}))
-    if (command->get_name() == name) return fmt::print("{}\n", core::text_of(json_of(*make_command(name).parser), 2));
   core::Json all = core::Json::array();
   for (core::CatalogueInfo& catalogue : catalogues()) {
     if (!name.empty() && name != "all" && name != catalogue.kind)
       std::erase_if(catalogue.entries, [&](const auto& entry) { return entry.name != core::without_parameter(name); });
     if (!catalogue.entries.empty()) all.push_back(json_of(catalogue));
   }
+  const auto program = make_program();
+  for (const CLI::App* command : program->get_subcommands({}))
+    if (command->get_name() == name) all.push_back(json_of(*make_command(name).parser));
   if (all.empty() && is_option(name))
     throw core::ConfigError(core::format("'{}' is an option, whose help is text: leave out --format json", name));
   if (all.empty()) throw unknown_topic(name);

@@ -311,9 +311,8 @@ class CsvImport {
         names_of(features_), options_.targets.empty() ? "label" : "targets", names_of(answers_)));
     if (!left_out_.empty()) info.taken.push_back(core::format("left out: columns {}", names_of(left_out_)));
     if (reader_.separator() == ' ')
-      info.taken.push_back(
-          core::format("separator: blanks{}",
-                       comments_ == 0 ? "" : core::format("; {} that begin with # left out", several(comments_, "line"))));
+      info.taken.push_back(core::format(
+          "separator: blanks{}", comments_ == 0 ? "" : core::format("; comments after #: {}", several(comments_, "line"))));
     if (without_label_ > 0)
       info.taken.push_back(core::format("left out: {} without a label", several(without_label_, "record")));
     warn_of_rounding(info, *feature_rounding_, *target_rounding_,

@@ -144,10 +144,12 @@ class Mistakes(CliTest):
         self.assertEqual([(one["kind"], [entry["name"] for entry in one["entries"]]) for one in momentum], [("optimiser", ["momentum"])])
         optimisers = json.loads(run("help", "optimiser", "--format", "json").stdout)
         self.assertIn(momentum[0]["entries"][0], optimisers[0]["entries"])
-        train, data = (json.loads(run("help", name, "--format", "json").stdout) for name in ("train", "data"))
+        train, data = (json.loads(run("help", name, "--format", "json").stdout)[-1] for name in ("train", "data"))
         self.assertEqual({f"--{one['name']}" for one in train["options"]}, set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", HELP[("train",)], re.MULTILINE)))
         self.assertIn({"name": "momentum", "kind": "FLOAT", "range": "0 to below 1", "values": [], "default": "0.9"},
                       [{key: one[key] for key in ("name", "kind", "range", "values", "default")} for one in train["options"]])
+        both = json.loads(run("help", "collective", "--format", "json").stdout)  # a catalogue and a command
+        self.assertEqual([one.get("kind") or one["command"] for one in both], ["collective", "collective"])
         self.assertIn("import-csv", [one["command"] for one in data["commands"]])
         self.assert_refused(run("help", "ema-decay", "--format", "json"), "'ema-decay' is an option")
 

@@ -35,7 +35,7 @@ class Tables(ImportTest):
                 if name != "tabs":  # which are separators themselves
                     self.assertEqual(self.content("import-csv", path), expected)
                     said = self.imported("import-csv", path).stdout
-                    self.assertIn("separator: blanks; 2 lines that begin with # left out\n" if "#" in path.read_text() else "separator: blanks\n", said)
+                    self.assertIn("separator: blanks; comments after #: 2 lines\n" if "#" in path.read_text() else "separator: blanks\n", said)
         path = self.table("a b c kind\n" + "".join(f"{a} {b} {c} {kind}\n" for (a, b, c), kind in zip(ROWS, KINDS)))
         self.assertIn("named in line 1; features a, b, c; label kind", self.imported("import-csv", path).stdout)
         self.refused("import-csv", self.table("1 2 a\n1  b\n"), "line 2", "2 fields", "line 1 has 3")

@@ -38,7 +38,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 def options_of(command: str) -> dict[str, dict[str, Any]]:
     """What `paragrad help COMMAND --format json` says of each option, by its keyword."""
     _, printed = _core.run(["help", command, "--format", "json"], None)
-    return {option["name"].replace("-", "_"): option for option in json.loads(printed)["options"] if option["name"] != "help"}
+    return {option["name"].replace("-", "_"): option for option in json.loads(printed)[-1]["options"] if option["name"] != "help"}
 
 
 def type_of(option: dict[str, Any]) -> str:
