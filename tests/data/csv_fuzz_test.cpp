@@ -17,13 +17,15 @@ constexpr std::array<std::string_view, 16> table_words{",",     ";", "\t",   "\"
                                                        "1e999", "-", "0x10", "1,5", "\xef\xbb\xbf", "",     "class", "\0"};
 
 std::vector<std::string> tables() {
-  std::string commas = "width,height,species\n", semicolons, tabs = "\xef\xbb\xbf\"a\tb\"\tlabel\r\n";
+  std::string commas = "width,height,species\n", semicolons, tabs = "\xef\xbb\xbf\"a\tb\"\tlabel\r\n",
+              blanks = "# made by savetxt\n";
   for (int i = 0; i < 12; ++i) {
     commas += core::format("{}.5,-{}e1,\"class \"\"{}\"\"\"\n", i, i, i % 3);
     semicolons += core::format("{};{};{}\r", i % 2, i, 2 * i);
+    blanks += core::format(" {:.3e}  {}   {} \n", i / 3., -i, i % 3);
     tabs += core::format("{}\t{}\r\n\r\n", i, i % 2 == 0 ? "even" : "odd");
   }
-  return {commas, semicolons, tabs};
+  return {commas, semicolons, tabs, blanks};
 }
 
 }  // namespace

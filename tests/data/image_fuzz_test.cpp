@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "checksummed.hpp"
 #include "core/files.hpp"
+#include "core/printable.hpp"
 #include "data/cifar.hpp"
 #include "data/idx_file.hpp"
 #include "data/npy.hpp"
@@ -64,14 +65,19 @@ TEST_CASE("damaged NumPy arrays", "[data][fuzz]") {
                                        npy_file("{'descr': '<i4', 'fortran_order': False, 'shape': (), }", 4),
                                        npy_file("{'descr': '<f2', 'fortran_order': True, 'shape': (2, 3, 2), }", 24),
                                        npy_file("{'descr': '>f8', 'fortran_order': False, 'shape': (2, 2)}", 32),
-                                       npy_file("{'descr': '|b1', 'fortran_order': True, 'shape': (7,)}", 7)};
+                                       npy_file("{'descr': '|b1', 'fortran_order': True, 'shape': (7,)}", 7),
+                                       npy_file("{'descr': '<U2', 'fortran_order': False, 'shape': (3,)}", 24),
+                                       npy_file("{'descr': '|S3', 'fortran_order': True, 'shape': (2, 1)}", 6)};
   const auto read = [](const std::string& file) {
     const NpyArray array = parse_npy(bytes_of(file), "input");
     const std::size_t wanted = std::accumulate(array.shape.begin(), array.shape.end(), std::size_t{1}, std::multiplies<>());
     CHECK(array.elements() == wanted);
     if (wanted > 0) CHECK(array.place(wanted - 1).starts_with("input["));
     for (std::size_t i = 0; i < wanted; ++i)
-      if (array.whole()) CHECK(static_cast<double>(array.integer(i)) == array.number(i));
+      if (array.is_text())
+        CHECK(core::is_utf8(array.text(i)));
+      else if (array.whole())
+        CHECK(static_cast<double>(array.integer(i)) == array.number(i));
   };
   test::survive(test::fuzz_inputs(), damaged_forms(files), read);
   for (const std::string& file : files) CHECK_NOTHROW(read(file));
