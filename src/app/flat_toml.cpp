@@ -150,7 +150,7 @@ class Text {
     if (value > 0 && trimmed(text.substr(value)).empty()) return "a value is missing";
     if (const std::string right = corrected(text); right != text && is_toml(right))
       return core::format("not TOML: write {}", right);
-    if (has_open_string(text)) return "a string does not end in its line";
+    if (has_open_string(text)) return "an unterminated string";
     if (error.reason.find("escape") != std::string::npos || error.reason.find("unicode") != std::string::npos)
       return "a backslash between double quotation marks begins an escape: write \\\\, or single quotation marks";
     return core::format("not TOML: {}", error.reason);
@@ -198,8 +198,7 @@ std::vector<std::string> values_of(const Text& text, const std::string& key, con
   std::vector<std::string> values;
   const auto add = [&](const toml::node& one) {
     const auto value = scalar(text, one);
-    if (!value && one.is_array())
-      throw text.error(one.source().begin.line, core::format("'{}' is a list with a list in it", key));
+    if (!value && one.is_array()) throw text.error(one.source().begin.line, core::format("'{}' is a nested list", key));
     if (!value)
       throw text.error(one.source().begin.line,
                        core::format("'{}' is a date or a time: a string needs quotation marks", text.source(one)));

@@ -67,7 +67,7 @@ class CsvImport {
   }
 
  private:
-  /// A table of its own for the validation or test set, with the columns of the training table.
+  /// A separate table for the validation or test set, with the columns of the training table.
   void read_other(Subset subset, const std::string& path, Imported& info) {
     GzipFile file(path);
     CsvReader reader(file, reader_.separator());
@@ -311,8 +311,9 @@ class CsvImport {
         names_of(features_), options_.targets.empty() ? "label" : "targets", names_of(answers_)));
     if (!left_out_.empty()) info.taken.push_back(core::format("left out: columns {}", names_of(left_out_)));
     if (reader_.separator() == ' ')
-      info.taken.push_back(core::format(
-          "separator: blanks{}", comments_ == 0 ? "" : core::format("; comments after #: {}", several(comments_, "line"))));
+      info.taken.push_back(
+          core::format("separator: whitespace{}",
+                       comments_ == 0 ? "" : core::format("; {} skipped", several(comments_, "comment line"))));
     if (without_label_ > 0)
       info.taken.push_back(core::format("left out: {} without a label", several(without_label_, "record")));
     warn_of_rounding(info, *feature_rounding_, *target_rounding_,
@@ -332,7 +333,9 @@ class CsvImport {
   std::string advice(std::string text) const {
     const bool comma = options_.decimal == "point";
     std::ranges::replace(text, comma ? ',' : '.', comma ? '.' : ',');
-    return number_in(text) ? core::format(": for decimals after a {0} give `decimal` {0}", comma ? "comma" : "point") : "";
+    return number_in(text)
+               ? core::format(": if a {0} is the decimal separator, give `decimal` {0}", comma ? "comma" : "point")
+               : "";
   }
 
   core::ConfigError refused(const CsvRecord& record, std::size_t column, const std::string& why) const {
@@ -371,14 +374,13 @@ void ImportCsvOptions::describe(core::OptionList& list) {
               "what to do with labels such as NA, ? or null: refuse them, leave-out (their lines), or class (take them for "
               "the name of one)")
       .when(targets.empty(), "is for labels, and these are `targets`: leave it out");
-  list.choice(
-      "separator", separator, {"auto", "comma", "semicolon", "tab", "space"},
-      "of the columns: comma, semicolon, tab, space (any number of blanks, with comments after #), or auto, what the "
-      "first line has");
-  list.choice("decimal", decimal, {"point", "comma"}, "what stands before the decimals of a number: point or comma")
+  list.choice("separator", separator, {"auto", "comma", "semicolon", "tab", "space"},
+              "of the columns: comma, semicolon, tab, space (any run of spaces and tabs; # begins a comment "
+              "line), or auto, what the first line has");
+  list.choice("decimal", decimal, {"point", "comma"}, "decimal separator of numbers: point or comma")
       .unless(decimal == "comma" && separator == "comma", "comma cannot be combined with `separator` comma");
-  list.text("valid-from", valid_from, "a table of its own for the validation set, with the same columns");
-  list.text("test-from", test_from, "a table of its own for the test set, with the same columns");
+  list.text("valid-from", valid_from, "a separate table for the validation set, with the same columns");
+  list.text("test-from", test_from, "a separate table for the test set, with the same columns");
   list.choice("header", header, {"auto", "yes", "no"},
               "whether the first line names the columns: yes, no, or auto, if no feature in it is a number");
   describe_data_file(list, true);

@@ -136,9 +136,8 @@ ImportFolderOptions with_sets(ImportFolderOptions options) {
     for (const std::string& other : {drawn ? std::string() : options.test,
                                      options.validation.empty() ? validation_folder_in(folder) : options.validation})
       if (!other.empty())
-        throw core::ConfigError(
-            core::format("'{}' would be a class of the training set, whose classes lie next to it: move it away",
-                         (folder / other).string()));
+        throw core::ConfigError(core::format("'{}' lies among the class folders of the training set: move it elsewhere",
+                                             (folder / other).string()));
   if (drawn) {
     options.test.clear();
     options.SampleImportOptions::test = *drawn;
@@ -167,11 +166,11 @@ Imported import_image_folder(const ImportFolderOptions& given) {
     if (!names[i].empty()) subsets[i] = reader.read(names[i], listings[i].files, info);
   info.dim = reader.size();
   info.image = reader.shape();
-  std::string folders =
-      core::format("folders: {} for training, {} for the test", options.train == "." ? "the classes' own" : options.train,
-                   !options.test.empty()                   ? options.test
-                   : options.SampleImportOptions::test > 0 ? several(options.SampleImportOptions::test, "image") + " of them"
-                                                           : "none");
+  std::string folders = core::format(
+      "folders: {} for training, {} for the test", options.train == "." ? "the class folders" : options.train,
+      !options.test.empty()                   ? options.test
+      : options.SampleImportOptions::test > 0 ? several(options.SampleImportOptions::test, "image") + " of the training set"
+                                              : "none");
   if (!validation.empty()) folders += core::format(", {} for validation", validation);
   info.taken.insert(info.taken.begin(), folders);
   for (const std::size_t i : {0u, 1u, 2u})

@@ -228,8 +228,7 @@ class NumpyImport {
     }
   }
 
-  /// Integers and texts are labels, also integers that mark the class with a one in each row; numbers with decimals are
-  /// targets.
+  /// Integers, one-hot rows of integers and texts are labels; floating-point numbers are targets.
   void read_answers(const NpyArray& array, Subset subset, ImportedSamples& samples) {
     const std::vector<std::size_t>& shape = array.shape;
     const std::size_t columns = shape.size() == 2 ? shape[1] : 1;
@@ -293,20 +292,20 @@ class NumpyImport {
         zeros += value == 0;
       }
       if (ones != 1 || ones + zeros != columns)
-        throw core::ConfigError(core::format(
-            "row {} of '{}', whose shape is {}, is not a one among zeros, which would mark the class: give a label "
-            "for each sample, or floating-point numbers as targets{}",
-            row, array.name, core::join(array.shape, "x"),
-            info_.image ? "; if x is sequences x frames x features, give `layout` sequences" : ""));
+        throw core::ConfigError(
+            core::format("row {} of '{}', whose shape is {}, is not one-hot: give a label for each sample, or "
+                         "floating-point numbers as targets{}",
+                         row, array.name, core::join(array.shape, "x"),
+                         info_.image ? "; if x is sequences x frames x features, give `layout` sequences" : ""));
       samples.labels.push_back(static_cast<std::int32_t>(at));
     }
     if (subset == Subset::train) {
       one_hot_ = columns;
-      info_.taken.push_back(core::format("{}: a one marks the class among {}", array.name, columns));
+      info_.taken.push_back(core::format("{}: one-hot labels of {} classes", array.name, columns));
     }
     if (columns != one_hot_ || info_.targets > 0)
       throw core::ConfigError(
-          core::format("'{}' marks the class among {} with a one, unlike the training set", array.name, columns));
+          core::format("'{}' holds one-hot labels of {} classes, unlike the training set", array.name, columns));
   }
 
   void read_labels(const NpyArray& array, Subset subset, ImportedSamples& samples) {
@@ -364,7 +363,7 @@ class NumpyImport {
   std::vector<std::string> arrays_;  // that were read
   TextLabels names_of_classes_;
   bool has_names_ = false;   // whether labels are texts
-  std::size_t one_hot_ = 0;  // classes that labels mark with a one
+  std::size_t one_hot_ = 0;  // classes of one-hot labels
   RoundedColumns feature_rounding_{0}, target_rounding_{0};
   bool whole_targets_ = true;  // which may be numbers of classes
   bool bytes_ = false;         // whether the training set is of uint8

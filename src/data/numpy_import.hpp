@@ -24,8 +24,8 @@ struct ImportNumpyOptions : SampleImportOptions {
 ///
 ///   x_train        [samples][features], or images [samples][height][width], [samples][height][width][channels]: uint8 is
 ///                  stored as it is, all other numbers as float32
-///   y_train        [samples] or [samples][1] integers or texts, the classes or their names; [samples][classes] integers, a
-///                  one at the class among zeros; or [samples] or [samples][targets] floating-point numbers, the targets
+///   y_train        [samples] or [samples][1] integers or texts, the classes or their names; one-hot [samples][classes]
+///                  integers; or [samples] or [samples][targets] floating-point numbers, the targets
 ///   lengths_train  [sequences] integers, how many consecutive samples each sequence has; optional
 ///
 /// With the layout sequences, x_train is [sequences][frames][features], y_train has [sequences][frames] in place of

@@ -25,7 +25,7 @@ class Tables(ImportTest):
     def plain(self, rows=ROWS, head: str = "", kinds=None, name: str = "own.csv"):
         return self.table(head + "".join(f"{a},{b},{c},{kind}\n" for (a, b, c), kind in zip(rows, kinds or KINDS)), name)
 
-    def test_blanks_separate_columns(self):
+    def test_whitespace_separates_columns(self):
         expected = self.content("import-csv", self.plain())
         for name, line in (("one", "{} {} {} {}\n"), ("aligned", "{:>9}  {:>9} {:>12}   {}\n"), ("around", "  {} {} {} {}  \n"), ("tabs", " {}\t {} {} \t{}\n"),
                            ("quoted", '{} {} "{}" "{}"\r\n'), ("savetxt", "{:.18e} {:.18e} {:.18e} {}\n")):
@@ -35,7 +35,7 @@ class Tables(ImportTest):
                 if name != "tabs":  # which are separators themselves
                     self.assertEqual(self.content("import-csv", path), expected)
                     said = self.imported("import-csv", path).stdout
-                    self.assertIn("separator: blanks; comments after #: 2 lines\n" if "#" in path.read_text() else "separator: blanks\n", said)
+                    self.assertIn("separator: whitespace; 2 comment lines skipped\n" if "#" in path.read_text() else "separator: whitespace\n", said)
         path = self.table("a b c kind\n" + "".join(f"{a} {b} {c} {kind}\n" for (a, b, c), kind in zip(ROWS, KINDS)))
         self.assertIn("named in line 1; features a, b, c; label kind", self.imported("import-csv", path).stdout)
         self.refused("import-csv", self.table("1 2 a\n1  b\n"), "line 2", "2 fields", "line 1 has 3")
@@ -52,15 +52,15 @@ class Tables(ImportTest):
                 path = self.table("".join(lines))
                 self.assertEqual(self.content("import-csv", path, "--decimal", "comma"), expected)
                 if separator != " ":  # where commas separate
-                    self.refused("import-csv", path, "line 2", "which is not a number: for decimals after a comma give --decimal comma")
+                    self.refused("import-csv", path, "line 2", "which is not a number: if a comma is the decimal separator, give --decimal comma")
         self.refused("import-csv", self.plain(), "--decimal", "comma", more=("--decimal", "comma", "--separator", "comma"))
-        self.refused("import-csv", self.table("1.5;2,5;a\n1,5;2,5;b\n"), "'1.5', which is not a number: for decimals after a point give --decimal point",
+        self.refused("import-csv", self.table("1.5;2,5;a\n1,5;2,5;b\n"), "'1.5', which is not a number: if a point is the decimal separator, give --decimal point",
                      more=("--decimal", "comma", "--header", "no"))
         self.refused("import-csv", self.table("1.234,5;a\n1,5;b\n"), "'1.234,5', which is not a number", more=("--decimal", "comma", "--header", "no"))
         targets = self.content("import-csv", self.table("0,5;1,5\n2,5;3\n" * 4), "--decimal", "comma", "--targets", 2)
         self.assertEqual(targets, self.content("import-csv", self.table("0.5,1.5\n2.5,3\n" * 4), "--targets", 2))
 
-    def test_a_table_of_its_own_for_the_test_or_validation_set(self):
+    def test_a_separate_table_for_the_test_or_validation_set(self):
         drawn = {name: self.plain(ROWS[at:at + count], kinds=KINDS[at:at + count], name=f"{name}.csv")
                  for name, at, count in (("train", 0, 4), ("valid", 4, 2), ("test", 6, 2))}
         more = ("--valid-from", drawn["valid"], "--test-from", drawn["test"])
@@ -120,7 +120,7 @@ class Arrays(ImportTest):
         self.refused("import-numpy", self.arrays(x=self.X, y=npy((8,), b"", "|S0")), "type")
         self.refused("import-numpy", self.arrays(x=self.X, y=npy((8,), b"", "|O")), "objects", "astype(str)")
 
-    def test_labels_with_a_one_at_their_class(self):
+    def test_one_hot_labels(self):
         labels = [i * 5 % 3 for i in range(8)]
         expected = self.content("import-numpy", self.arrays(x=self.X, y=npy((8,), bytes(labels))))
         rows = [[int(c == label) for c in range(3)] for label in labels]
@@ -128,14 +128,14 @@ class Arrays(ImportTest):
         for descr, data in (("|u1", bytes(flat)), ("|b1", bytes(flat)), ("<i8", struct.pack("<24q", *flat)), (">i4", struct.pack(">24i", *flat))):
             with self.subTest(descr=descr):
                 self.assertEqual(self.content("import-numpy", self.arrays(x=self.X, y=npy((8, 3), data, descr))), expected)
-        self.assertIn("y: a one marks the class among 3\n", self.imported("import-numpy", self.own / "own.npz").stdout)
+        self.assertIn("y: one-hot labels of 3 classes\n", self.imported("import-numpy", self.own / "own.npz").stdout)
         self.assertEqual(self.content("import-numpy", self.arrays(x=self.X, y=npy((8, 4), bytes(v for row in rows for v in [*row, 0])))),
                          self.content("import-numpy", self.arrays(x=self.X, y=npy((8,), bytes(labels))), "--classes", 4))
         for wrong in ([1, 1, 0], [0, 0, 0], [2, 0, 0], [1, 2, 0]):
             with self.subTest(wrong=wrong):
-                self.refused("import-numpy", self.arrays(x=self.X, y=npy((8, 3), bytes(flat[:-3] + wrong))), "row 7 of 'y'", "a one among zeros")
+                self.refused("import-numpy", self.arrays(x=self.X, y=npy((8, 3), bytes(flat[:-3] + wrong))), "row 7 of 'y'", "is not one-hot")
         test = {"x_test": self.X, "y_test": npy((8, 2), bytes([1, 0] * 8))}
-        self.refused("import-numpy", self.arrays(x=self.X, y=npy((8, 3), bytes(flat)), **test), "'y_test' marks the class among 2", "unlike the training set")
+        self.refused("import-numpy", self.arrays(x=self.X, y=npy((8, 3), bytes(flat)), **test), "'y_test' holds one-hot labels of 2 classes", "unlike the training set")
         self.refused("import-numpy", self.arrays(x=self.X, y=npy((8,), struct.pack("<8d", *labels), "<f8"), **test), "'y_test'", "unlike the training set")
 
     def test_sequences_x_frames_x_features(self):
@@ -179,7 +179,7 @@ class Images(ImportTest):
         drawn = self.imported("import-images", self.own / "own", "--test", 3, "--valid", 2, "--seed", 5)
         self.assertEqual(drawn.returncode, 0, drawn.stderr)
         self.assertIn("7 training, 2 validation, 3 test samples", drawn.stdout)
-        self.assertIn("train for training, 3 images of them for the test", drawn.stdout)
+        self.assertIn("train for training, 3 images of the training set for the test", drawn.stdout)
         content = drawn.stdout.splitlines()[1]
         self.assertEqual(self.content("import-images", self.own / "own", "--test", 3, "--valid", 2, "--seed", 5), content)
 
@@ -192,13 +192,13 @@ class Images(ImportTest):
             done = self.imported("import-images", self.own / "flat", "--test", 4, *more)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.splitlines()[1], expected)
-            self.assertIn("the classes' own for training, 4 images of them for the test", done.stdout)
+            self.assertIn("the class folders for training, 4 images of the training set for the test", done.stdout)
             self.assertIn(f"left out of '{self.own / 'flat'}', where only CLASS/*.png and *.jpg are read: 1 .txt", done.stdout)
         self.refused("import-images", self.own / "flat", "flat/test' is not a folder", "--test", "how many images")
-        self.assertIn("folders: the classes' own for training, none for the test\n", self.imported("import-images", self.own / "flat", "--test", 0).stdout)
+        self.assertIn("folders: the class folders for training, none for the test\n", self.imported("import-images", self.own / "flat", "--test", 0).stdout)
         self.refused("import-images", self.own / "flat", "uses up all 12", more=("--test", 12))
         write_folders(self.own / "flat", [("val/cats/1.png", png(2, 2, 1, bytes(4)))])
-        self.refused("import-images", self.own / "flat", "flat/val' would be a class", more=("--test", 4))
+        self.refused("import-images", self.own / "flat", "flat/val' lies among the class folders", more=("--test", 4))
 
 
 def idx(shape: tuple, values, kind: int = 8, form: str = "B") -> bytes:

@@ -32,7 +32,7 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
             **arrays: Any) -> Path:
     """Writes features x, [samples][features] or images, and y to the data file `out`: `paragrad data import-numpy`.
 
-    y: integers or texts, the classes or their names, or integers [samples][classes] with a one at the class; or floating-point
+    y: integers or texts, the classes or their names, or one-hot integers [samples][classes]; or floating-point
     numbers, the targets of a regression, [samples] or [samples][targets].
     valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. scale: of uint8, "bytes"
     (255 is seen as 1) or "none". layout: of images, "channels-last" or "channels-first"; "sequences" if x is sequences x frames x features,
