@@ -43,6 +43,7 @@ class Measuring : public Job {
     const OptionUse use = use_with(checkpoint_.model, parser_, arguments_);
     if (process.leads()) core::require_replaceable(arguments_.result);
     if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
+    arguments_.options.loss = nn::loss_of_scores(arguments_.options.loss);
     source_ = train::open_evaluation_data(arguments_.options, checkpoint_, arguments_.checkpoint);
   }
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }

@@ -11,6 +11,7 @@
 #include "core/printable.hpp"
 #include "core/sha256.hpp"
 #include "core/units.hpp"
+#include "nn/loss.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -34,18 +35,13 @@ void print_traffic(const train::Result& result) {
         bytes(traffic.sent_bytes), traffic.messages, bytes(traffic.received_bytes), 100 * result.times.exposed());
 }
 
-/// The loss of a model whose outputs do not depend on the sample: for classes probabilities 1/C, or outputs of 1/C; for
-/// targets their means. NAN for ctc, whose loss per token depends on the lengths.
-double loss_without_learning(const std::string& loss, const train::TrainingData& source) {
-  if (source.info.targets > 0) return source.target_variance / 2;
-  const auto count = static_cast<double>(source.info.classes);
-  if (loss == "cross_entropy") return std::log(count);
-  return loss == "squared_error" ? 0.5 * (1 - 1 / count) : NAN;
+double loss_without_learning(const train::TrainingOptions& options, const train::TrainingData& source) {
+  return nn::make_loss(options.loss, options.loss_settings)->without_learning(source.info.classes, source.target_variance);
 }
 
 /// A training that diverged may end with a finite loss.
 void print_divergence(const train::TrainingOptions& options, double loss, const train::TrainingData& source) {
-  const double without_learning = loss_without_learning(options.loss, source);
+  const double without_learning = loss_without_learning(options, source);
   if (options.epochs > 0 && loss > without_learning)
     fmt::print(
         "the training loss of the last epoch, {:.4g}, is above {:.4g}, the loss of a model with {}: the training "
@@ -96,7 +92,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
         {"max_steps", arguments.options.max_steps}}},
   });
   if (source.dataset != nullptr)
-    record["run"]["loss_without_learning"] = number(loss_without_learning(arguments.options.loss, source));
+    record["run"]["loss_without_learning"] = number(loss_without_learning(arguments.options, source));
   if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
   if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
   if (core::Json source = strategy_source(); !source.is_null()) record["strategy_source"] = std::move(source);

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backend/kernel_queue.hpp"
@@ -10,23 +15,48 @@
 
 namespace paragrad::nn {
 
-enum class Loss { cross_entropy, squared_error, ctc };
+/// What a training minimises: a function of a network's outputs and of what the data say about them.
+class Loss {
+ public:
+  virtual ~Loss() = default;
 
-/// "cross_entropy", "squared_error" or "ctc". Throws ConfigError.
-Loss parse_loss(std::string_view name);
+  /// Adds the sum over the rows of outputs[rows][width] to *into and replaces the outputs with its gradient. All device
+  /// memory.
+  virtual void run(backend::KernelQueue& queue, const data::Batch& batch, std::size_t width, std::span<float> outputs,
+                   backend::LossSum* into) const = 0;
 
-core::CatalogueInfo loss_catalogue();
-
-/// What is minimised: a loss, for cross_entropy with label smoothing in [0, 1).
-struct Criterion {
-  Loss loss;
-  float smoothing = 0;
-
-  Criterion(Loss of, float smoothed = 0) : loss(of), smoothing(smoothed) {}  // a loss is a criterion without smoothing
+  /// The loss per row of a model whose outputs are the same for all samples: equal ones for all classes or, if
+  /// target_variance, the sum over the targets, is positive, the targets' means. NaN: not known.
+  virtual double without_learning([[maybe_unused]] std::size_t classes, [[maybe_unused]] double target_variance) const {
+    return NAN;
+  }
 };
 
-/// Adds the loss of outputs[rows][width] to *into and replaces the outputs by its gradient. All device memory.
-void run_loss(backend::KernelQueue& queue, const Criterion& criterion, const data::Batch& batch, std::size_t width,
-              std::span<float> outputs, backend::LossSum* into);
+/// A loss of losses/catalogue.def.
+struct LossEntry {
+  core::EntryInfo info;
+  std::function<std::unique_ptr<const Loss>(const core::Settings&)> make;
+
+  bool takes_targets = false;        ///< real-valued ones; every loss takes labels of classes
+  bool of_log_probabilities = true;  ///< outputs are these but for a constant per row: their softmax are posteriors
+
+  /// Each row has its label, and is scored. Otherwise a sequence's labels are tokens without their places in it, the last
+  /// output is the blank, and tokens are scored: loss and error rate are per token.
+  bool is_aligned = true;
+
+  /// The loss of scores, for one that only shapes the training; "" for itself. Options have their defaults in scores.
+  std::string scored_by{};
+};
+
+/// Throws ConfigError for an unknown name.
+const LossEntry& loss_entry(std::string_view name);
+
+/// Throws ConfigError for an unknown name or a setting that the loss does not have.
+std::unique_ptr<const Loss> make_loss(std::string_view name, const core::Settings& settings = {});
+
+/// The loss of the scores of trainings with that loss.
+std::string loss_of_scores(std::string_view name);
+
+core::CatalogueInfo loss_catalogue();
 
 }  // namespace paragrad::nn

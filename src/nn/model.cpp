@@ -167,14 +167,14 @@ std::span<const float> Model::forward(backend::KernelQueue& queue, std::span<con
   return output(batch.size());
 }
 
-void Model::loss(backend::KernelQueue& queue, const Criterion& criterion, const data::Batch& batch, backend::LossSum* into) {
+void Model::loss(backend::KernelQueue& queue, const Loss& loss, const data::Batch& batch, backend::LossSum* into) {
   const Plan& plan = graph_->plan();
   const PassState state = this->state({}, batch, true);
   Execution execution(state, queue, peers_);
   const auto kernels_of_loss = [&](backend::KernelQueue& kernels) {
     const std::span<float> gradient = gradient_of_output(batch.size());
     if (!plan.gradient_replaces_output) kernels.run(backend::Copy{output(batch.size()), gradient});
-    run_loss(kernels, criterion, batch, graph_->outputs(), gradient, into);
+    loss.run(kernels, batch, graph_->outputs(), gradient, into);
   };
   if (batch.size() > 0) execution.add(kernels_of_loss);
   for (std::size_t s = 0; s < plan.steps_of_loss; ++s) execution.backward(plan.backward[s]);

@@ -44,7 +44,7 @@ class Model {
 
   /// Adds the loss of the current outputs to *into (device memory) and computes its gradient with respect to the outputs,
   /// which it may overwrite.
-  void loss(backend::KernelQueue& queue, const Criterion& criterion, const data::Batch& batch, backend::LossSum* into);
+  void loss(backend::KernelQueue& queue, const Loss& loss, const data::Batch& batch, backend::LossSum* into);
 
   /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. `sink` and `ready` may
   /// change the parameters of a finished range.

@@ -30,7 +30,7 @@ nb::dict read_checkpoint(const std::string& path) {
   const nn::Graph graph = nn::make_graph(checkpoint.model);
   nb::dict result;
   result["model"] = checkpoint.model;
-  result["loss"] = checkpoint.loss;
+  result["gives_probabilities"] = nn::loss_entry(checkpoint.loss).of_log_probabilities;
   result["inputs"] = graph.inputs();
   result["outputs"] = graph.outputs();
   result["epoch"] = checkpoint.epoch;
@@ -48,7 +48,7 @@ std::vector<float> predictions_of(const std::string& path, const std::string& da
   options.context = context;
   options.model = checkpoint.model;
   options.minibatch = 256;
-  const bool probabilities = checkpoint.loss != "squared_error";
+  const bool probabilities = nn::loss_entry(checkpoint.loss).of_log_probabilities;
   if (!probabilities) options.loss = checkpoint.loss;
   const train::TrainingData source = train::open_evaluation_data(options, checkpoint, path);
   const auto device = backend::make_device("cpu");

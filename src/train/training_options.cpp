@@ -57,10 +57,10 @@ void describe_task(core::OptionList& list, TrainingOptions& options) {
       .required()
       .expand(nn::read_model);
   options.describe_loss(list);
-  list.number("label-smoothing", options.label_smoothing, core::below_one,
-              "share of the target output that all classes divide equally, in training with cross_entropy (0: none)")
-      .when(options.loss == "cross_entropy", core::format("applies to `loss` cross_entropy, not to {}", options.loss))
-      .when(options.epochs > 0, network_only);
+  {
+    const auto condition = list.only_when(options.epochs > 0, network_only);
+    list.entries(nn::loss_catalogue(), options.loss, options.loss_settings);
+  }
   describe_end(list, options);
   list.number("seed", options.seed, core::any_seed,
               "random seed of initial weights, partition, order of blocks and samples");

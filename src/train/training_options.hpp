@@ -33,8 +33,8 @@ struct PretrainingOptions {
 struct TrainingOptions {
   std::string data;                    ///< HDF5 file
   std::string model;                   ///< "784-512-256-10:sigmoid"
-  std::string loss = "cross_entropy";  ///< or squared_error, or ctc, which counts rates and scores per token
-  double label_smoothing = 0;          ///< of cross_entropy in training: see nn::Criterion
+  std::string loss = "cross_entropy";  ///< of nn/losses/catalogue.def
+  core::Settings loss_settings;        ///< its options, in training
   std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
   std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
   backend::Augmentation augmentation;  ///< of images, in training

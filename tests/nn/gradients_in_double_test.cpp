@@ -1,6 +1,7 @@
 // Whole models in double against differences of their loss: what the forward pass saves, every kernel's backward pass, and
 // the order in which they are called, without the roundings of float.
 #include <algorithm>
+#include <memory>
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -21,12 +22,14 @@ struct Checked {
   const std::vector<std::uint32_t> rows{5, 9, 2, 7, 0, 1, 3, 8};
   const std::vector<std::int32_t> tokens{2, 0, -1, 0, 1, -1, -1, -1};  // 2 0, 0 1, none
   Model model;
-  Criterion criterion;
+  std::unique_ptr<const Loss> criterion;
+  bool aligned;
   std::vector<float> parameters, gradient;
 
-  Checked(const std::string& text, const Criterion& of)
+  Checked(const std::string& text, const std::string& name, const core::Settings& settings)
       : model(device, paragrad::test::network(text), 8),
-        criterion(of),
+        criterion(make_loss(name, settings)),
+        aligned(loss_entry(name).is_aligned),
         parameters(model.graph().model_size()),
         gradient(model.parameter_count()) {
     model.graph().initialise(3, parameters);
@@ -39,13 +42,15 @@ struct Checked {
     data::Batch batch = samples.batch();
     batch.active = active;
     batch.rows = rows;
-    if (criterion.loss == Loss::ctc) batch.labels = tokens;
+    if (!aligned) batch.labels = tokens;
     return batch;
   }
 
   double loss() {
     model.forward(device, parameters, batch());
-    return loss_of(device, model, criterion, batch());
+    backend::LossSum sum;
+    model.loss(device, *criterion, batch(), &sum);
+    return sum.loss;
   }
 
   /// The largest difference between a derivative and its estimate.
@@ -69,14 +74,26 @@ struct Checked {
   }
 };
 
+/// Its defaults, and each option at two other values.
+std::vector<core::Settings> variants_of(const core::EntryInfo& loss) {
+  std::vector<core::Settings> variants{{}};
+  for (const core::OptionInfo& option : loss.options)
+    for (const double value : {0.2, 0.6}) {
+      option.check(core::format("{}", value));
+      variants.push_back({{option.name, value}});
+    }
+  return variants;
+}
+
 }  // namespace
 
 TEST_CASE("in double a model's gradient is the derivative of its loss to nine digits", "[nn]") {
   const std::string text =
       GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-2x5-4:gelu", "6-2x5-4:silu", "6-lstm3-4", "6-blstm3p2+peepholes-4",
                "residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images", "normalising");
-  const Criterion criterion = GENERATE(Criterion{Loss::cross_entropy}, Criterion{Loss::cross_entropy, 0.2f},
-                                       Criterion{Loss::squared_error}, Criterion{Loss::ctc});
-  CAPTURE(text, static_cast<int>(criterion.loss), criterion.smoothing);
-  CHECK(Checked(text, criterion).error() < 2e-9);
+  for (const core::EntryInfo& loss : loss_catalogue().entries)
+    for (const core::Settings& settings : variants_of(loss)) {
+      CAPTURE(text, loss.name, core::values_of(loss, settings));
+      CHECK(Checked(text, loss.name, settings).error() < 2e-9);
+    }
 }

@@ -72,7 +72,7 @@ TEST_CASE("operations on images have the values and gradients that PyTorch compu
       CHECK(difference(model.forward(*device, parameters, batch, training), of.arrays.at("outputs")) < 2e-6);
       if (!training) continue;
       std::vector<float> gradient(parameters.size());
-      loss_of(*device, model, Loss::squared_error, batch);
+      loss_of(*device, model, "squared_error", batch);
       model.backward(*device, parameters, batch, {gradient}, [](core::Range) {});
       CHECK(difference(gradient, of.arrays.at("gradient")) < 4e-6);
     }

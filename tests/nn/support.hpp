@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "backend/kernels/affine.hpp"
@@ -28,14 +29,14 @@ struct Samples {
 };
 
 /// Of outputs in the host's memory.
-inline double loss_of(backend::Device& device, Model& model, const Criterion& criterion, const data::Batch& batch) {
+inline double loss_of(backend::Device& device, Model& model, const std::string& name, const data::Batch& batch) {
   backend::LossSum loss;
-  model.loss(device, criterion, batch, &loss);
+  model.loss(device, *make_loss(name), batch, &loss);
   return loss.loss;
 }
 
 /// Loss of a multilayer perceptron in double, computed apart from Model.
-inline double loss_in_double(const std::vector<std::size_t>& widths, backend::Activation hidden, Loss kind,
+inline double loss_in_double(const std::vector<std::size_t>& widths, backend::Activation hidden, const std::string& kind,
                              const std::vector<double>& parameters, const Samples& samples) {
   const std::size_t batch = samples.labels.size();
   std::vector<double> x(samples.features.begin(), samples.features.end());
@@ -50,7 +51,7 @@ inline double loss_in_double(const std::vector<std::size_t>& widths, backend::Ac
     x = y;
   }
   backend::LossSum sum;
-  if (kind == Loss::cross_entropy)
+  if (kind == "cross_entropy")
     backend::run_reference(backend::SoftmaxCrossEntropyOf<double>{batch, widths.back(), samples.labels, x, &sum});
   else
     backend::run_reference(backend::SquaredErrorOf<double>{batch, widths.back(), samples.labels, x, &sum});

@@ -29,7 +29,7 @@ struct Worker {
 
   void pass() {
     model.forward(device, parameters, batch);
-    loss = loss_of(device, model, Loss::cross_entropy, batch);
+    loss = loss_of(device, model, "cross_entropy", batch);
     model.backward(device, parameters, batch, {gradient}, [](core::Range) {});
   }
 

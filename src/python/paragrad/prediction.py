@@ -26,7 +26,7 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
     path = str(model.folder / "checkpoint.h5" if isinstance(model, Run) else model)
     checkpoint = _core.read_checkpoint(path)
     inputs, outputs = checkpoint["inputs"], checkpoint["outputs"]
-    gives_probabilities = checkpoint["loss"] != "squared_error"
+    gives_probabilities = checkpoint["gives_probabilities"]
     of_classes = gives_probabilities or checkpoint["classes"] > 0
     x = array_of("x", x)
     if len(x) == 0:

@@ -45,7 +45,7 @@ void check_micro_batch(const TrainingOptions& options, const nn::Graph& network)
                                          node->name, node->op->name(), nn::short_name(options.model)));
 }
 
-bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
+bool reads_tokens(const TrainingOptions& options) { return !nn::loss_entry(options.loss).is_aligned; }
 
 speech::Tokens tokens_in(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
 
@@ -57,7 +57,7 @@ struct Outputs {
 
 Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& info) {
   if (info.targets > 0) return {info.targets, core::format("{} target{}", info.targets, info.targets > 1 ? "s" : "")};
-  if (!is_ctc(options)) return {info.classes, core::format("{} classes", info.classes)};
+  if (!reads_tokens(options)) return {info.classes, core::format("{} classes", info.classes)};
   const std::size_t tokens = tokens_in(info).count();
   return {tokens + 1, core::format("{} tokens, which need {} outputs including the blank", tokens, tokens + 1)};
 }
@@ -77,14 +77,22 @@ std::string fitting_zoo_model(const std::string& model, const data::DatasetInfo&
   return core::format("; {} take images of any size", core::join(families, " and "));
 }
 
+std::string losses_of_targets() {
+  std::vector<std::string> names;
+  for (const std::string& name : nn::loss_catalogue().names())
+    if (nn::loss_entry(name).takes_targets) names.push_back(name);
+  return core::format("{}", core::join(names, " or "));
+}
+
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
-  if (source.info.targets > 0 && nn::parse_loss(options.loss) != nn::Loss::squared_error)
-    throw core::ConfigError(core::format(
-        "'{}' has real-valued targets, for which the loss is squared_error, not {} (to have classes, import integers)",
-        source.info.path, options.loss));
-  if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
+  if (source.info.targets > 0 && !nn::loss_entry(options.loss).takes_targets)
     throw core::ConfigError(
-        "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`");
+        core::format("'{}' has real-valued targets, for which the loss is {}, not {} (to have classes, import integers)",
+                     source.info.path, losses_of_targets(), options.loss));
+  if (reads_tokens(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
+    throw core::ConfigError(core::format(
+        "loss '{}' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`",
+        options.loss));
   const std::vector<std::size_t>& extents = source.network->values().front().type.shape.extents;
   if (const auto& image = source.info.image;
       image && extents.size() == 3 && data::ImageShape{extents[0], extents[1], extents[2]} != *image)
@@ -182,7 +190,7 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
     source.sequences[i] =
         source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
                        : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
-  if (!is_ctc(options)) return;
+  if (!reads_tokens(options)) return;
   const speech::Tokens tokens = tokens_in(source.info);
   const auto read = [&](std::span<const std::int32_t> labels) { return tokens.in(labels); };
   for (std::size_t i = 0; i < source.tokens.size(); ++i)
@@ -276,9 +284,10 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers,
   const int own = replicas(options, workers);
   core::require_valid(options);
   make_strategy(options);
-  if (is_ctc(options))
-    throw core::ConfigError(
-        "loss 'ctc' needs whole sequences, whose lengths a timing run does not have: time cross_entropy on chunks");
+  if (reads_tokens(options))
+    throw core::ConfigError(core::format(
+        "loss '{}' needs whole sequences, whose lengths a timing run does not have: time cross_entropy on chunks",
+        options.loss));
   TrainingData source;
   source.network = network_of(options);
   check_split(options, source.network);

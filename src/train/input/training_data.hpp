@@ -32,7 +32,7 @@ struct TrainingData {
   /// Variance of the training set's real-valued targets, summed over the targets of a sample; 0: there are none.
   double target_variance = 0;
 
-  /// Their tokens, if the loss is ctc.
+  /// Their tokens, if the loss reads these (nn::LossEntry::is_aligned).
   std::array<std::shared_ptr<const data::TokenSequences>, 3> tokens{};
 
   bool has_sequences() const { return sequences[0] != nullptr; }
@@ -46,7 +46,7 @@ struct TrainingData {
     return has_sequences() ? sequences_of(subset)->count() : info.samples[static_cast<std::size_t>(subset)];
   }
 
-  /// How many rows (tokens if the loss is ctc) score the first `first` samples.
+  /// How many rows (tokens if the loss reads these) score the first `first` samples.
   std::size_t scored(data::Subset subset, std::size_t first) const {
     if (const auto& said = tokens_of(subset)) return said->count(first);
     return has_sequences() ? sequences_of(subset)->scored(first) : first;

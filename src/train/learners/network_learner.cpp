@@ -6,17 +6,6 @@
 
 namespace paragrad::train {
 
-namespace {
-
-nn::Criterion criterion_of(const TrainingOptions& options) {
-  const nn::Loss loss = nn::parse_loss(options.loss);
-  if (options.label_smoothing > 0 && loss != nn::Loss::cross_entropy)
-    throw core::ConfigError(core::format("`label-smoothing` applies to the loss cross_entropy, not to {}", options.loss));
-  return {loss, static_cast<float>(options.label_smoothing)};
-}
-
-}  // namespace
-
 NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Graph> graph,
                                const TrainingOptions& options, std::size_t minibatch, bool bare_gradient,
                                std::size_t rows_per_sample, std::unique_ptr<nn::ReplicaPeers> peers)
@@ -25,7 +14,8 @@ NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn
       rows_per_sample_(rows_per_sample),
       peers_(std::move(peers)),
       model_(device, std::move(graph), micro_batch(options, minibatch) * rows_per_sample, peers_.get()),
-      criterion_(criterion_of(options)),
+      loss_(nn::make_loss(options.loss, options.loss_settings)),
+      loss_of_scores_(nn::make_loss(nn::loss_of_scores(options.loss))),
       needs_two_rows_(model_.graph().needs_two_rows()) {}
 
 void NetworkLearner::restore(std::span<const float> model) {
@@ -56,14 +46,14 @@ void NetworkLearner::do_steps(backend::KernelQueue& queue, core::Range steps, co
           "`minibatch`, fewer workers or, with data_parallel, `sync-batch-norm`",
           needs_two_rows_->name, needs_two_rows_->op->name()));
     model_.forward(queue, parameters(), batch);
-    model_.loss(queue, criterion_, batch, into);
+    model_.loss(queue, *loss_, batch, into);
   }
   model_.backward_steps(queue, steps, parameters(), batch, sink, ready);
 }
 
 void NetworkLearner::do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
   model_.forward(queue, parameters(), batch, false);
-  model_.loss(queue, criterion_.loss, batch, into);
+  model_.loss(queue, *loss_of_scores_, batch, into);
 }
 
 MakeLearner network_learners(std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,

@@ -40,7 +40,7 @@ class NetworkLearner : public BackpropLearner {
   std::size_t rows_per_sample_;
   std::unique_ptr<nn::ReplicaPeers> peers_;
   nn::Model model_;
-  nn::Criterion criterion_;  // of training; scores are not smoothed
+  std::unique_ptr<const nn::Loss> loss_, loss_of_scores_;
   const nn::Node* needs_two_rows_;
 };
 
