@@ -31,8 +31,8 @@
 ///   element(i)   for independent elements (Elementwise), with come_in_fours() and element<4>(i) also four at a time
 ///                (LaneKernel);
 ///   term(i)      of a sum: *into += weight·Σ term(i) in double (SumKernel);
-///   reference()  plain loops on host memory, for everything else. A GPU needs a body of its own for these
-///                (gpu_kernels/gpu_device.hpp).
+///   reference()  plain loops on host memory, for everything else. A GPU needs a body of its own for these:
+///                run() in backend/gpu_kernels/ (gpu_kernels/gpu_context.hpp).
 ///
 /// Real is float on every device; tests run the same formulas in double.
 namespace paragrad::backend {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "backend/gpu_kernels/gpu_device.hpp"
+#include "backend/gpu_device.hpp"
 
 namespace paragrad::backend::testing {
 

@@ -4,7 +4,7 @@
 
 #include "backend/backend_info.hpp"
 #include "backend/cuda/runtime.hpp"
-#include "backend/gpu_kernels/gpu_device.hpp"
+#include "backend/gpu_device.hpp"
 
 namespace paragrad::backend {
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/kernel.hpp"
@@ -187,6 +188,15 @@ void run_channels(const Run& run, const Kernel& kernel, ChannelSums* partial, Ch
   run(TakeChannelSums<Kernel>::of(kernel, chunks, partial, pairs));
   if constexpr (WritingChannelKernel<Kernel>)
     if (!kernel.written().empty()) run(WriteRows<Kernel>::of(kernel, pairs));
+}
+
+// ---- bodies ----
+
+template <ChannelKernel Kernel>
+void run(auto& gpu, const Kernel& kernel) {
+  auto* const partial = gpu.template scratch<ChannelSums>("channel sums", channel_sums_scratch(kernel));
+  auto* const pairs = gpu.template scratch<ChannelPair<float>>("channels", kernel.extent().channels);
+  run_channels(gpu.runner(), kernel, partial, pairs);
 }
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "backend/gpu_kernels/ctc_notes.hpp"
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
@@ -302,6 +303,16 @@ void ctc(const Run& run, std::size_t classes, std::span<const std::uint32_t> act
   run(CtcErrors{ctc});
   run(CtcGradient{ctc});
   run(CtcSum{ctc, into});
+}
+
+// ---- bodies ----
+
+void run(auto& gpu, const backend::Ctc& kernel) {
+  const std::span<const std::uint32_t> active = kernel.steps.active();
+  auto* const notes = gpu.template scratch<std::byte>("ctc", ctc_scratch(kernel.classes, active));
+  const auto lengths = [&] { return std::vector<std::uint32_t>(active.begin(), active.end()); };
+  ctc(gpu.runner(), kernel.classes, active, gpu.lengths.of(active, lengths), kernel.labels.data(), kernel.logits.data(),
+      notes, kernel.into);
 }
 
 }  // namespace paragrad::backend::gpu_kernels

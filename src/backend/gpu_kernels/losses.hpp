@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/kernels/losses.hpp"
@@ -163,5 +164,23 @@ struct AddRowLosses {
     });
   }
 };
+
+// ---- bodies ----
+
+template <class Rows, class Kernel, class... More>
+void add_losses(auto& gpu, const Kernel& kernel, std::size_t width, float* outputs, More... more) {
+  if (kernel.batch == 0) return;
+  RowLoss* const rows = gpu.template scratch<RowLoss>("losses", kernel.batch);
+  gpu(Rows{kernel.batch, width, kernel.labels.data(), outputs, rows, more...});
+  gpu(AddRowLosses{kernel.batch, rows, kernel.into});
+}
+
+void run(auto& gpu, const SoftmaxCrossEntropy& kernel) {
+  add_losses<SoftmaxRows>(gpu, kernel, kernel.classes, kernel.logits.data(), kernel.smoothing);
+}
+
+void run(auto& gpu, const SquaredError& kernel) {
+  add_losses<SquaredErrorRows>(gpu, kernel, kernel.outputs, kernel.y.data(), data_of(kernel.targets));
+}
 
 }  // namespace paragrad::backend::gpu_kernels

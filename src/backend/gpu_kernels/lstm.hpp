@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/multiplication.hpp"
 #include "backend/gpu_kernels/streams.hpp"
@@ -219,6 +220,29 @@ void lstm_gradient(Runtime& runtime, const LstmShape& shape, std::size_t frames,
                         gradients.projection.data() + d * n * outputs,
                         outputs});
   });
+}
+
+// ---- bodies ----
+
+void run(auto& gpu, const LstmForward& kernel) {
+  const auto& [shape, steps, weights, memory, y] = kernel;
+  lstm_forward(gpu.runtime(), shape, steps, weights, memory, y.data());
+}
+
+void run(auto& gpu, const LstmBackward& kernel) {
+  const auto& [shape, steps, weights, memory, dy] = kernel;
+  float* const of_steps = gpu.template scratch<float>("lstm", lstm_backward_scratch(shape, steps));
+  lstm_backward(gpu.runtime(), shape, steps, weights, memory, of_steps, dy.data());
+}
+
+void run(auto& gpu, const LstmGradient& kernel) {
+  const LstmShape& shape = kernel.shape;
+  const Steps& steps = kernel.steps;
+  float* const before = gpu.template scratch<float>("lstm", shape.directions * steps.frames() * shape.outputs);
+  StepTables& before_steps = gpu.before[shape.reverse ? 2 : shape.directions - 1];
+  const std::uint32_t* const frames = before_steps.of(steps.active(), [&] { return frames_before(shape, steps); });
+  lstm_gradient(gpu.runtime(), shape, steps.frames(), frames, kernel.y.data(), kernel.memory, kernel.dy.data(), kernel.keep,
+                before, kernel.gradients);
 }
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/kernels/orthonormalise.hpp"
@@ -36,5 +37,11 @@ struct OrthonormaliseInOneBlock {
     orthonormalise_columns(1, rank, matrix, product, subtract, scale, replace);
   }
 };
+
+// ---- bodies ----
+
+void run(auto& gpu, const Orthonormalise& kernel) {
+  if (!kernel.matrix.empty()) gpu(OrthonormaliseInOneBlock{kernel.rows, kernel.rank, kernel.matrix.data()});
+}
 
 }  // namespace paragrad::backend::gpu_kernels

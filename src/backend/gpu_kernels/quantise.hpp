@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/code_formulas.hpp"
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
@@ -207,6 +208,20 @@ void dequantise(const Run& run, const Quantiser& quantiser, std::size_t rows, st
                 float keep, float* x) {
   const PackedOf<const std::uint32_t> from{quantiser, rows, columns, reinterpret_cast<const std::uint32_t*>(packed)};
   run(Stream<DecodeElement>{rows * columns, {from, keep, x}});
+}
+
+// ---- bodies ----
+
+void run(auto& gpu, const Quantise& kernel) {
+  const auto& [quantiser, rows, columns, x, residual, packed, saturated] = kernel;
+  if (rows * columns == 0) return;
+  auto* const notes = gpu.template scratch<std::byte>("quantise", quantise_scratch(quantiser, columns));
+  quantise(gpu.runner(), quantiser, rows, columns, x.data(), data_of(residual), packed.data(), data_of(saturated), notes);
+}
+
+void run(auto& gpu, const Dequantise& kernel) {
+  const auto& [quantiser, rows, columns, packed, keep, x] = kernel;
+  if (rows * columns > 0) dequantise(gpu.runner(), quantiser, rows, columns, packed.data(), keep, x.data());
 }
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "backend/code_formulas.hpp"
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
 #include "backend/gpu_kernels/streams.hpp"
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/fill.hpp"
+#include "backend/kernels/select.hpp"
 
 /// Selection of the largest elements by radix select. Absolute values |u| are compared as bits: four passes over u histogram
 /// their bytes, highest first, which gives the smallest absolute value to keep and how many elements of it. Two more passes
@@ -261,6 +263,20 @@ template <class Run>
 void scatter_add(const Run& run, std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) {
   if (keep == 0) run(elements_of(Fill{0, {x, count}}));
   run(Stream<AddPairs>{pairs, {reinterpret_cast<const Pair*>(packed), count, x}});
+}
+
+// ---- bodies ----
+
+void run(auto& gpu, const SelectLargest& kernel) {
+  const std::size_t count = kernel.x.size();
+  if (count == 0) return;
+  auto* const notes = gpu.template scratch<std::byte>("select", select_scratch(count));
+  select_largest(gpu.runner(), kernel.keep, count, kernel.x.data(), data_of(kernel.residual), kernel.packed.data(), notes);
+}
+
+void run(auto& gpu, const ScatterAdd& kernel) {
+  if (!kernel.x.empty())
+    scatter_add(gpu.runner(), kernel.pairs(), kernel.packed.data(), kernel.keep, kernel.x.size(), kernel.x.data());
 }
 
 }  // namespace paragrad::backend::gpu_kernels

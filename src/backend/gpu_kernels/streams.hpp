@@ -1,8 +1,10 @@
 #pragma once
 
 #include "backend/activation.hpp"
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/kernel.hpp"
+#include "backend/kernels/channels.hpp"
 #include "core/encoding.hpp"
 
 /// Formulas for a gpu_kernels::Stream.
@@ -60,5 +62,12 @@ struct AddBias {
   float* y;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { y[i] = activate(f, y[i] + bias[i % columns]); }
 };
+
+// ---- bodies ----
+
+template <class Kernel>
+requires(Elementwise<Kernel> && !ChannelKernel<Kernel>) void run(auto& gpu, const Kernel& kernel) {
+  run_elements(gpu.runner(), kernel);
+}
 
 }  // namespace paragrad::backend::gpu_kernels

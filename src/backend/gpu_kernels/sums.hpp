@@ -2,10 +2,12 @@
 
 #include <functional>
 
+#include "backend/gpu_kernels/gpu_context.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/streams.hpp"
 #include "backend/kernel.hpp"
+#include "backend/kernels/bias_gradient.hpp"
 
 /// Sums in double whose order depends on the length alone: each thread sums elements at a fixed stride, a block sums its
 /// threads, and finally one block sums the blocks.
@@ -127,6 +129,21 @@ void add_column_sums(const Run& run, std::size_t rows, std::size_t columns, cons
   const PartialColumnSums sums{rows, columns, dz, partial};
   run(Stream<PartialColumnSums>{sums.chunks() * columns, sums});
   run(Stream<AddColumnSums>{columns, {sums.chunks(), columns, partial, keep, into}});
+}
+
+// ---- bodies ----
+
+template <SumKernel Kernel>
+void run(auto& gpu, const Kernel& kernel) {
+  double* const partial = gpu.template scratch<double>("sums", most_partial_sums);
+  if (kernel.terms() > 0) add_sum(gpu.runner(), kernel, partial);
+}
+
+void run(auto& gpu, const BiasGradient& kernel) {
+  const auto& [batch, out, dz, keep, dbias] = kernel;
+  if (out == 0) return;
+  float* const partial = gpu.template scratch<float>("column sums", column_sums_scratch(batch, out));
+  add_column_sums(gpu.runner(), batch, out, dz.data(), keep, partial, dbias.data());
 }
 
 }  // namespace paragrad::backend::gpu_kernels

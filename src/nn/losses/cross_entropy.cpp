@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "backend/kernels/losses.hpp"
-#include "nn/losses/entry.hpp"
+#include "nn/losses/loss_entry.hpp"
 
 namespace paragrad::nn {
 namespace {

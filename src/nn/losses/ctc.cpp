@@ -1,6 +1,6 @@
 #include "backend/kernels/ctc.hpp"
 
-#include "nn/losses/entry.hpp"
+#include "nn/losses/loss_entry.hpp"
 
 namespace paragrad::nn {
 namespace {

@@ -1,5 +1,5 @@
 #include "backend/kernels/losses.hpp"
-#include "nn/losses/entry.hpp"
+#include "nn/losses/loss_entry.hpp"
 
 namespace paragrad::nn {
 namespace {

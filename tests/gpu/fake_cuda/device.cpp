@@ -3,7 +3,7 @@
 
 #include "backend/backend_info.hpp"
 #include "backend/cuda/runtime.hpp"
-#include "backend/gpu_kernels/gpu_device.hpp"
+#include "backend/gpu_device.hpp"
 #include "tests/gpu/fake_cuda/gpu.hpp"
 
 namespace paragrad::backend {
