@@ -113,6 +113,10 @@ void add_losses(std::vector<Case>& cases, std::size_t batch, std::size_t classes
       {"softmax_cross_entropy, smoothed" + size, [=](Device& device, Desk& desk) {
          device.run(SoftmaxCrossEntropy{batch, classes, desk.labels(labels), desk.in(batch * classes, 8), desk.sum(), 0.1f});
        }});
+  cases.push_back({"focal_loss" + size, [=](Device& device, Desk& desk) {
+                     const auto logits = desk.in(batch * classes, 8);
+                     device.run(FocalLoss{batch, classes, desk.labels(labels), logits, desk.sum(), 2});
+                   }});
   cases.push_back({"squared_error" + size, [=](Device& device, Desk& desk) {
                      device.run(SquaredError{batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum()});
                    }});

@@ -142,6 +142,7 @@ void run_every_kernel(Device& device) {
   device.run(ActivationBackward{Activation::relu, a, b});
   softmax_cross_entropy(device, batch, out, zeros.span(), y);
   squared_error(device, batch, out, zeros.span(), y);
+  focal_loss(device, batch, out, zeros.span(), y, 2);
   ctc(device, out, std::vector<std::uint32_t>{2, 1, 1}, labels.span(), y);
   device.run(Fill{1, a});
   device.run(Copy{a, b});

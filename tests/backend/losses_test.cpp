@@ -56,6 +56,38 @@ TEST_CASE("label smoothing is the loss of the label and of all classes, mixed", 
   for (std::size_t j = 0; j < classes; ++j) CHECK(smoothed[j] == Approx(mixed[j]).epsilon(1e-14));
 }
 
+TEST_CASE("the focal loss is the cross-entropy weighed with (1 - p)^gamma", "[backend]") {
+  const std::size_t batch = 7, classes = 5;
+  const auto labels = random_labels(batch, classes);
+  const auto numbers = random_numbers(batch * classes, 1);
+  const std::vector<double> logits(numbers.begin(), numbers.end());
+  auto plain = logits, focal = logits;
+  LossSum of_plain, of_focal;
+  run_reference(SoftmaxCrossEntropyOf<double>{batch, classes, labels, plain, &of_plain});
+  run_reference(FocalLossOf<double>{batch, classes, labels, focal, &of_focal, 0});
+  CHECK(of_focal.loss == Approx(of_plain.loss).epsilon(1e-14));
+  CHECK(of_focal.errors == of_plain.errors);
+  for (std::size_t i = 0; i < logits.size(); ++i) CHECK(focal[i] == Approx(plain[i]).epsilon(1e-14));
+
+  // Lin et al.: with gamma = 2, an example classified with p = 0.9 has a 100 times lower loss than with cross-entropy.
+  std::vector<double> sure{std::log(9.0), 0};
+  LossSum low;
+  run_reference(FocalLossOf<double>{1, 2, std::vector<std::int32_t>{0}, sure, &low, 2});
+  CHECK(low.loss == Approx(-std::log(0.9) / 100));
+}
+
+TEST_CASE("the focal loss is finite for outputs of any finite size", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const float gamma = GENERATE(0.f, 0.5f, 1.f, 2.f, 50.f);
+  std::vector<float> z{1e4f, -1e4f, 0, -1e4f, 1e4f, 1e4f, 20, 0, 0};
+  const std::vector<std::int32_t> labels{0, 0, 0};
+  const LossSum loss = focal_loss(*device, 3, 3, labels, z, gamma);
+  CHECK(loss.loss == Approx(2e4 + std::log(2.0)).epsilon(1e-6));  // the second row's: its p is 0, the others' almost 1
+  CHECK(loss.errors == 1);
+  CHECK(std::ranges::all_of(z, [](float gradient) { return std::isfinite(gradient); }));
+  CHECK(z[3] == -1);
+}
+
 TEST_CASE("softmax is stable for logits of any finite size", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> z = {1e4f, -1e4f, 0, -1e4f, 1e4f, 1e4f};

@@ -27,6 +27,10 @@ inline LossSum softmax_cross_entropy(Device& device, std::size_t batch, std::siz
   return loss_of(device, [&](LossSum* into) { device.run(SoftmaxCrossEntropy{batch, classes, labels, logits, into}); });
 }
 
+inline LossSum focal_loss(Device& device, std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
+                          std::span<float> logits, float gamma) {
+  return loss_of(device, [&](LossSum* into) { device.run(FocalLoss{batch, classes, labels, logits, into, gamma}); });
+}
 inline LossSum squared_error(Device& device, std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
                              std::span<float> y) {
   return loss_of(device, [&](LossSum* into) { device.run(SquaredError{batch, classes, labels, y, into}); });
