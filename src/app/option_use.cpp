@@ -43,7 +43,7 @@ std::string listed(const OptionUse::Catalogue& catalogue, const std::vector<std:
 std::string options_instead(const OptionUse::Catalogue& catalogue) {
   for (const OptionUse::Entry& entry : catalogue.entries)
     if (entry.name == core::without_parameter(catalogue.chosen) && !entry.options.empty())
-      return core::format(", but --{}", core::join(entry.options, ", --"));
+      return core::format(" (its own: --{})", core::join(entry.options, ", --"));
   return "";
 }
 
