@@ -88,7 +88,7 @@ class Evaluation : public Job {
       if (networks_.size() > 1) fmt::print("{}: ", core::printable(network.path));
       fmt::print("{} of {} after epoch {}: error {:.2f} %{}, loss {:.4f}\n", arguments_.subset,
                  core::printable(network.source->info.name), network.checkpoint.epoch, 100 * network.score.error,
-                 network.source->info.targets > 0 ? " of the targets' variance" : "", network.score.loss);
+                 network.source->info.widths.targets > 0 ? " of the targets' variance" : "", network.score.loss);
     }
     if (networks_.size() > 1)
       fmt::print("mean of the posteriors of {} networks: error {:.2f} %, loss {:.4f}\n", networks_.size(),

@@ -47,7 +47,7 @@ void print_divergence(const train::TrainingOptions& options, double loss, const 
         "the training loss of the last epoch, {:.4g}, is above {:.4g}, the loss of a model with {}: the training "
         "diverged or was too short (a lower --learning-rate or more --epochs may help)\n",
         loss, without_learning,
-        source.info.targets > 0 ? "the targets' means as its outputs"
+        source.info.widths.targets > 0 ? "the targets' means as its outputs"
                                 : core::format("the same output for all {} classes", source.info.classes));
 }
 
@@ -138,7 +138,7 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
     fmt::print("timing only: nothing was computed; {}\n", extent(arguments.options));
   else
     fmt::print("test error {}, loss {}; validation error {}\n",
-               rounded(100 * result.test.error, 2, source.info.targets > 0 ? " % of the targets' variance" : " %"),
+               rounded(100 * result.test.error, 2, source.info.widths.targets > 0 ? " % of the targets' variance" : " %"),
                rounded(result.test.loss, 4), rounded(100 * result.valid.error, 2, " %"));
   if (!result.timing_only) print_divergence(arguments.options, result.train.loss, source);
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/range.hpp"
+#include "data/columns.hpp"
 #include "data/split.hpp"
 
 namespace paragrad::data {
@@ -16,12 +17,12 @@ struct StoredFeatures {
   std::optional<core::Range> rows_of_split = {};  ///< the minibatch's range in the split, if it is contiguous there
 };
 
-/// A minibatch: features[size][dim], labels[size], and targets[size][targets] where the data has targets: the labels of rows
-/// with a loss are 0 then.
+/// A minibatch: features[size][dim], labels[size], and the columns that the data have, [size][width]. Where these have no
+/// labels, those of rows with a loss are 0.
 struct Batch {
   std::span<const float> features;
   std::span<const std::int32_t> labels;
-  std::span<const float> targets{};
+  ColumnViews columns{};
   std::span<const std::uint32_t> rows{};  ///< [size] row numbers of the samples in the subset, which key random numbers
 
   /// If samples are frames of sequences: the number of sequences that have a first frame, a second frame, …; frames are

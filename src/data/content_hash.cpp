@@ -6,15 +6,20 @@
 namespace paragrad::data {
 
 std::string ContentHash::finish(const DatasetInfo& info) {
-  const bool real = info.targets > 0;
-  std::string text = core::format("paragrad-data {}\nfeatures {} dim {} scale {} offset {} {} {}\n",
-                                  real ? version_with_targets : version_with_labels, core::name_of(info.encoding.type),
-                                  info.frame_dim(), info.encoding.scale, info.encoding.offset, real ? "targets" : "classes",
-                                  real ? info.targets : info.classes);
+  const bool real = info.widths.targets > 0;
+  std::string text =
+      core::format("paragrad-data {}\nfeatures {} dim {} scale {} offset {} {} {}\n", version_of(info),
+                   core::name_of(info.encoding.type), info.frame_dim(), info.encoding.scale, info.encoding.offset,
+                   real ? "targets" : "classes", real ? info.widths.targets : info.classes);
   if (info.context != Context{}) text += core::format("context {} {}\n", info.context.left, info.context.right);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    text += core::format("{} samples {} features {} {} {}\n", subset_names[i], info.samples[i], parts_[i].features.finish(),
-                         real ? "targets" : "labels", (real ? parts_[i].targets : parts_[i].labels).finish());
+    text += core::format("{} samples {} features {}", subset_names[i], info.samples[i], parts_[i].features.finish());
+    if (!real) text += core::format(" labels {}", parts_[i].labels.finish());
+    const auto add = [&](const auto& column, core::Sha256& hash, std::size_t width) {
+      if (width > 0) text += core::format(" {} {}", column.name, hash.finish());
+    };
+    for_columns(add, parts_[i].columns, info.widths);
+    text += '\n';
     if (info.sequences[i] > 0)
       text += core::format("{} sequences {} offsets {}\n", subset_names[i], info.sequences[i], parts_[i].offsets.finish());
     if (parts_[i].utterances.any)

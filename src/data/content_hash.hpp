@@ -16,7 +16,12 @@ class ContentHash {
  public:
   void add_features(Subset subset, std::span<const std::byte> rows) { of(subset).features.update(rows); }
   void add_labels(Subset subset, std::span<const std::int32_t> labels) { of(subset).labels.update(std::as_bytes(labels)); }
-  void add_targets(Subset subset, std::span<const float> targets) { of(subset).targets.update(std::as_bytes(targets)); }
+  void add_columns(Subset subset, const ColumnViews& rows) {
+    const auto add = []<class T>(const ColumnInfo<T>&, core::Sha256& hash, std::span<const T> values) {
+      hash.update(std::as_bytes(values));
+    };
+    for_columns(add, of(subset).columns, rows);
+  }
   void add_offsets(Subset subset, std::span<const std::int64_t> offsets) {
     of(subset).offsets.update(std::as_bytes(offsets));
   }
@@ -28,12 +33,15 @@ class ContentHash {
   std::string finish(const DatasetInfo& info);
 
  private:
+  template <class>
+  using HashOf = core::Sha256;
   struct Names {
     core::Sha256 hash;
     bool any = false;
   };
   struct Part {
-    core::Sha256 features, labels, targets, offsets;
+    core::Sha256 features, labels, offsets;
+    PerColumn<HashOf> columns;
     Names utterances, speakers;
   };
   static void add(Names& names, std::span<const std::byte> text) {

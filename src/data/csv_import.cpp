@@ -58,8 +58,8 @@ class CsvImport {
     if (!options_.valid_from.empty()) read_other(Subset::valid, options_.valid_from, info);
     if (!options_.test_from.empty()) read_other(Subset::test, options_.test_from, info);
     info.dim = features_.size();
-    info.targets = options_.targets.size();
-    if (info.targets == 0) labels_.to_classes(options_.file, info, subsets_);
+    info.widths.targets = options_.targets.size();
+    if (info.widths.targets == 0) labels_.to_classes(options_.file, info, subsets_);
     if (!names_.empty())
       for (const std::size_t column : features_) info.names_of_features.push_back(names_[column]);
     report(info);
@@ -252,7 +252,7 @@ class CsvImport {
     }
     if (labelled) return add_label(record, answers_.front());
     for (std::size_t t = 0; t < answers_.size(); ++t)
-      into_->targets.push_back(target_rounding_->round(t, number(record, answers_[t])));
+      into_->columns.targets.push_back(target_rounding_->round(t, number(record, answers_[t])));
   }
 
   void add_label(const CsvRecord& record, std::size_t column) {

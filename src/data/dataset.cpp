@@ -37,9 +37,9 @@ void check_format(const Hdf5File& file) {
   if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
     throw core::ConfigError(core::format("'{}' is not a Paragrad data file: its root has no attribute format = \"{}\"",
                                          file.path(), format_name));
-  if (const auto version = file.count("/", "version"); version != version_with_labels && version != version_with_targets)
-    throw core::ConfigError(core::format("data file '{}' has format version {}; this program reads versions {} and {}",
-                                         file.path(), version, version_with_labels, version_with_targets));
+  if (const auto version = file.count("/", "version"); version < version_with_labels || version > version_with_columns)
+    throw core::ConfigError(core::format("data file '{}' has format version {}; this program reads versions {} to {}",
+                                         file.path(), version, version_with_labels, version_with_columns));
 }
 
 /// Reads the attributes that only speech files have.
@@ -78,6 +78,21 @@ void check_image(const Hdf5File& file, const DatasetInfo& info) {
     throw broken(file, core::format("its images are {}, but its rows have {} features", info.image->text(), info.dim));
 }
 
+/// Of columns other than targets.
+void read_widths(const Hdf5File& file, DatasetInfo& info) {
+  if (!file.has_attribute("/", "columns")) throw broken(file, "it does not name its columns");
+  std::vector<std::string> names = file.texts("/", "columns");
+  const auto read = [&](const auto& column, std::size_t& width) {
+    if (std::erase(names, column.name) == 0) return;
+    width = column.rank == 1 ? 1 : file.count("/", std::string(column.name));
+    if (width == 0) throw broken(file, core::format("its column {} has no values", column.name));
+  };
+  for_columns(read, info.widths);
+  if (!names.empty())
+    throw core::ConfigError(core::format("data file '{}' has a column {}, which this program does not know", file.path(),
+                                         core::join(names, " and ")));
+}
+
 DatasetInfo read_root(const Hdf5File& file) {
   DatasetInfo info;
   info.path = file.path();
@@ -86,11 +101,15 @@ DatasetInfo read_root(const Hdf5File& file) {
   info.licence = file.text("/", "licence");
   info.source_sha256 = file.texts("/", "source_sha256");
   info.content_sha256 = file.text("/", "content_sha256");
-  const bool real = file.count("/", "version") == version_with_targets;
-  (real ? info.targets : info.classes) = file.count("/", real ? "targets" : "classes");
+  const auto version = file.count("/", "version");
+  const bool real =
+      version == version_with_targets || (version == version_with_columns && file.has_attribute("/", "targets"));
+  (real ? info.widths.targets : info.classes) = file.count("/", real ? "targets" : "classes");
+  if (version == version_with_columns) read_widths(file, info);
   info.encoding.scale = static_cast<float>(file.number("/", "feature_scale"));
   info.encoding.offset = static_cast<float>(file.number("/", "feature_offset"));
-  if (info.classes + info.targets == 0) throw broken(file, core::format("it has no {}", real ? "targets" : "classes"));
+  if (info.classes + info.widths.targets == 0)
+    throw broken(file, core::format("it has no {}", real ? "targets" : "classes"));
   read_speech(file, info);
   read_image(file, info);
   read_names_of_features(file, info);
@@ -123,9 +142,13 @@ struct Array {
   }
 };
 
+template <class>
+using ArrayOf = Array;
+
 struct SubsetArrays {
-  Array features;  // [samples][dim]
-  Array answers;   // labels, [samples] int32, or targets, [samples][targets] float
+  Array features;              // [samples][dim]
+  Array labels;                // [samples], if there are classes
+  PerColumn<ArrayOf> columns;  // [samples][width]
   std::vector<std::int64_t> offsets;
   Array utterances, speakers;  // text, a line for each sequence
 };
@@ -142,6 +165,12 @@ std::vector<std::string_view> lines_of(const Array& text) {
 
 }  // namespace
 
+std::size_t DatasetInfo::bytes_to_read() const {
+  std::size_t bytes = bytes_per_row();
+  for_columns([&]<class T>(const ColumnInfo<T>&, std::size_t width) { bytes += width * sizeof(T); }, widths);
+  return bytes;
+}
+
 struct Dataset::Mapping {
   explicit Mapping(const Hdf5File& file) : map(file.descriptor()) {
     check_format(file);
@@ -153,7 +182,8 @@ struct Dataset::Mapping {
   void load(const Hdf5File& file, std::size_t subset);
   void see(const Context& context);
   void number_classes(const std::vector<std::string>& names);
-  void load_answers(const Hdf5File& file, const std::string& group, std::size_t subset);
+  template <class T>
+  Array load_column(const Hdf5File& file, const std::string& name, std::size_t subset, std::vector<std::size_t> shape);
   void check_features(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features);
   void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
   void load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names);
@@ -175,7 +205,13 @@ void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
   auto& arrays = subsets[subset];
   arrays.features = features.type == ElementType::uint8 ? Array::load<std::uint8_t>(file, group + "/features", features, map)
                                                         : Array::load<float>(file, group + "/features", features, map);
-  load_answers(file, group, subset);
+  if (info.classes > 0) arrays.labels = load_column<std::int32_t>(file, group + "/labels", subset, {});
+  const auto read = [&]<class T>(const ColumnInfo<T>& column, Array& array, std::size_t width) {
+    if (width == 0) return;
+    array = load_column<T>(file, core::format("{}/{}", group, column.name), subset,
+                           column.rank == 1 ? std::vector<std::size_t>{} : std::vector{width});
+  };
+  for_columns(read, arrays.columns, info.widths);
   if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);
   if (info.context != Context{} && info.samples[subset] > 0 && info.sequences[subset] == 0)
     throw broken(file, core::format("its samples have a context, but {}/offsets is missing", group));
@@ -229,20 +265,18 @@ void Dataset::Mapping::load_names(const Hdf5File& file, const std::string& name,
     throw broken(file, core::format("{} does not have one line for each of the {} sequences", name, sequences));
 }
 
-void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& group, std::size_t subset) {
-  const bool real = info.targets > 0;
-  const auto name = core::format("{}/{}", group, real ? "targets" : "labels");
+/// shape: of a sample.
+template <class T>
+Array Dataset::Mapping::load_column(const Hdf5File& file, const std::string& name, std::size_t subset,
+                                    std::vector<std::size_t> shape) {
   if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
   const auto stored = file.array_info(name);
-  if (const auto type = real ? ElementType::float32 : ElementType::int32; stored.type != type)
-    throw of_other_type(file, name, stored, to_string(type));
-  std::vector<std::size_t> shape{info.samples[subset]};
-  if (real) shape.push_back(info.targets);
+  if (stored.type != element_type_of<T>()) throw of_other_type(file, name, stored, to_string(element_type_of<T>()));
+  shape.insert(shape.begin(), info.samples[subset]);
   if (stored.shape != shape)
     throw broken(file, core::format("{} has the shape {}, not {}, for {} rows of features", name,
                                     core::join(stored.shape, "x"), core::join(shape, "x"), info.samples[subset]));
-  subsets[subset].answers =
-      real ? Array::load<float>(file, name, stored, map) : Array::load<std::int32_t>(file, name, stored, map);
+  return Array::load<T>(file, name, stored, map);
 }
 
 void Dataset::Mapping::check_features(const Hdf5File& file, const std::string& group, std::size_t subset,
@@ -319,19 +353,20 @@ std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
   if (sample >= mapping_->info.samples[index] || mapping_->info.classes == 0)
     throw std::out_of_range("Dataset::label: no such sample, or none with a label");
   std::int32_t label;
-  std::memcpy(&label, mapping_->subsets[index].answers.bytes.data() + sample * sizeof(label), sizeof(label));
+  std::memcpy(&label, mapping_->subsets[index].labels.bytes.data() + sample * sizeof(label), sizeof(label));
   const auto& class_of = mapping_->class_of;
   if (class_of.empty()) return label;
   constexpr std::int32_t none = -1;  // out of range, as it is in the file
   return label >= 0 && static_cast<std::size_t>(label) < class_of.size() ? class_of[static_cast<std::size_t>(label)] : none;
 }
 
-std::span<const float> Dataset::targets(Subset subset, std::size_t sample) const {
-  const auto index = static_cast<std::size_t>(subset);
-  const std::size_t count = mapping_->info.targets;
-  if (sample >= mapping_->info.samples[index]) throw std::out_of_range("Dataset::targets: no such sample");
-  if (count == 0) return {};
-  return {reinterpret_cast<const float*>(mapping_->subsets[index].answers.bytes.data()) + sample * count, count};
+ColumnViews Dataset::columns(Subset subset) const {
+  ColumnViews views;
+  const auto view = []<class T>(const ColumnInfo<T>&, const Array& array, std::span<const T>& values) {
+    values = {reinterpret_cast<const T*>(array.bytes.data()), array.bytes.size() / sizeof(T)};
+  };
+  for_columns(view, mapping_->subsets[static_cast<std::size_t>(subset)].columns, views);
+  return views;
 }
 
 std::span<const std::int64_t> Dataset::offsets(Subset subset) const {

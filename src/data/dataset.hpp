@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/encoding.hpp"
+#include "data/columns.hpp"
 #include "data/context.hpp"
 #include "data/image_shape.hpp"
 
@@ -27,14 +28,14 @@ struct DatasetInfo {
   std::string source;
   std::string licence;
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
-  /// Hash of features, labels or targets, offsets, utterances, speakers, scale, counts and context; ties partitions to
+  /// Hash of features, labels, columns, offsets, utterances, speakers, scale, counts and context; ties partitions to
   /// their data set.
   std::string content_sha256;
   core::Encoding encoding;               ///< of features
   std::size_t dim = 0;                   ///< of a sample as the network sees it: its frame with context, from left to right
   std::optional<ImageShape> image;       ///< if samples are images; its size is dim
   std::size_t classes = 0;               ///< 0: samples have targets, not labels
-  std::size_t targets = 0;               ///< real numbers to predict for each sample; 0: samples have a label each
+  ColumnWidths widths;                   ///< of columns; targets are real numbers to predict
   Context context;                       ///< frames are stored once and spliced when loading
   double frame_shift_s = 0;              ///< between samples of a sequence; 0: unknown
   std::vector<std::string> class_names;  ///< [classes], for example states of phones; or empty
@@ -45,14 +46,14 @@ struct DatasetInfo {
 
   std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row, without context
   std::size_t bytes_per_row() const { return frame_dim() * core::bytes_of(encoding.type); }  ///< as stored
-  std::size_t bytes_to_read() const { return bytes_per_row() + targets * sizeof(float); }    ///< of a row; a label is little
+  std::size_t bytes_to_read() const;  ///< of a row with its columns; a label is little
 };
 
 /// A data file, opened read-only and mapped into memory: all processes of a machine share the pages, so any number of
 /// emulated workers need one copy. Immutable; all functions may be called from any thread.
 class Dataset {
  public:
-  /// Reads the description and maps features and labels or targets; the cost does not depend on the number of samples.
+  /// Reads the description and maps features, labels and columns; the cost does not depend on the number of samples.
   /// `context` replaces the file's own. `classes`: the names of a network's classes, by which the classes of the file are
   /// numbered if it names some, too: a label then is a position in this list. Throws ConfigError for a missing, truncated or
   /// foreign file, mismatched counts, a context for samples that are not sequences, and a class that the list does not have.
@@ -68,8 +69,8 @@ class Dataset {
   /// Stored bytes of one row, [frame_dim] of encoding.type; and of several consecutive rows.
   std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }
   std::span<const std::byte> rows(Subset subset, std::size_t first, std::size_t count) const;
-  std::int32_t label(Subset subset, std::size_t sample) const;              ///< where info().classes > 0
-  std::span<const float> targets(Subset subset, std::size_t sample) const;  ///< [info().targets]
+  std::int32_t label(Subset subset, std::size_t sample) const;  ///< where info().classes > 0
+  ColumnViews columns(Subset subset) const;                     ///< of all samples
 
   // Rows may have to be read from the disk when they are accessed. Nothing happens where the data file could not be mapped.
 

@@ -34,7 +34,12 @@ core::Json describe(const Dataset& dataset) {
   json["dim"] = info.dim;
   if (info.image)
     json["image"] = {{"height", info.image->height}, {"width", info.image->width}, {"channels", info.image->channels}};
-  info.targets > 0 ? json["targets"] = info.targets : json["classes"] = info.classes;
+  if (info.classes > 0) json["classes"] = info.classes;
+  for_columns(
+      [&](const auto& column, std::size_t width) {
+        if (width > 0) json[std::string(column.name)] = width;
+      },
+      info.widths);
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
   if (!info.names_of_features.empty()) json["feature_names"] = info.names_of_features;
   if (info.context != Context{}) json["context"] = {{"left", info.context.left}, {"right", info.context.right}};

@@ -3,10 +3,22 @@
 #include <cstdint>
 #include <string_view>
 
+#include "data/dataset.hpp"
+
 namespace paragrad::data {
 
 // Constants of the file format that more than one source file needs; data/README.md describes the format.
 inline constexpr std::string_view format_name = "paragrad-data";
-inline constexpr std::uint64_t version_with_labels = 1, version_with_targets = 2;
+inline constexpr std::uint64_t version_with_labels = 1, version_with_targets = 2, version_with_columns = 3;
+
+/// The first one whose readers understand the file.
+inline std::uint64_t version_of(const DatasetInfo& info) {
+  std::uint64_t version = info.widths.targets > 0 ? version_with_targets : version_with_labels;
+  const auto look = [&](const auto& column, std::size_t width) {
+    if (width > 0 && column.name != "targets") version = version_with_columns;
+  };
+  for_columns(look, info.widths);
+  return version;
+}
 
 }  // namespace paragrad::data

@@ -60,7 +60,7 @@ void warn_of_classes(Imported& imported, const TrainingContent& content) {
 Imported finish_import(DatasetWriter& writer, Imported imported) {
   static_cast<DatasetInfo&>(imported) = writer.finish();
   imported.taken.push_back(features_of(imported, writer.training()));
-  if (imported.targets > 0) return imported;
+  if (imported.widths.targets > 0) return imported;
   imported.taken.push_back(classes_of(imported, writer.training()));
   warn_of_classes(imported, writer.training());
   return imported;

@@ -41,7 +41,7 @@ class NumpyImport {
       subsets[static_cast<std::size_t>(subset)] = read(subset);
     if (has_names_)
       names_of_classes_.to_classes(options_.from, info_, subsets);
-    else if (info_.targets == 0)
+    else if (info_.widths.targets == 0)
       info_.classes = options_.classes > 0 ? options_.classes
                       : one_hot_ > 0       ? one_hot_
                                            : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
@@ -134,7 +134,7 @@ class NumpyImport {
     if (const auto others = files_->others(); !others.empty())
       info_.warnings.push_back(core::format("left out {} that {} no NumPy array: {}", several(others.size(), "name"),
                                             others.size() == 1 ? "is" : "are", some_of(others)));
-    if (info_.targets > 0 && whole_targets_)
+    if (info_.widths.targets > 0 && whole_targets_)
       info_.warnings.push_back("the targets are whole numbers: if they are classes, convert them to integers");
     warn_of_rounding(info_, feature_rounding_, target_rounding_,
                      [](std::size_t i) { return core::format("target {}", i + 1); });
@@ -240,15 +240,15 @@ class NumpyImport {
           "label, or any number of floating-point numbers as targets",
           array.name, array.dtype(), core::join(shape, "x"), rows_));
     if (subset == Subset::train && real) {
-      info_.targets = columns;
+      info_.widths.targets = columns;
       target_rounding_ = RoundedColumns(columns);
     }
     const auto named = [](std::size_t targets) {
       return targets == 0 ? "a label" : core::format("{} target{}", targets, targets > 1 ? "s" : "");
     };
-    if (const std::size_t mine = real ? columns : 0; mine != info_.targets)
+    if (const std::size_t mine = real ? columns : 0; mine != info_.widths.targets)
       throw core::ConfigError(core::format("'{}' has {} per sample, but the training set has {}", array.name, named(mine),
-                                           named(info_.targets)));
+                                           named(info_.widths.targets)));
     if (real && options_.classes > 0)
       throw core::ConfigError(
           core::format("'{}' contains {}, so they are targets and not one of {} classes: leave out `classes`, or convert "
@@ -257,11 +257,11 @@ class NumpyImport {
     if (!real) return read_labels(array, subset, samples);
     core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
                          core::format("the array '{}' of '{}' as float32", array.name, options_.from));
-    samples.targets.resize(array.elements());
+    samples.columns.targets.resize(array.elements());
     for (std::size_t i = 0; i < array.elements(); ++i) {
       const double target = finite(array, i);
       whole_targets_ = whole_targets_ && target >= 0 && target < most_classes && std::floor(target) == target;
-      samples.targets[i] = target_rounding_.round(i % columns, target);
+      samples.columns.targets[i] = target_rounding_.round(i % columns, target);
     }
   }
 
@@ -303,7 +303,7 @@ class NumpyImport {
       one_hot_ = columns;
       info_.taken.push_back(core::format("{}: one-hot labels of {} classes", array.name, columns));
     }
-    if (columns != one_hot_ || info_.targets > 0)
+    if (columns != one_hot_ || info_.widths.targets > 0)
       throw core::ConfigError(
           core::format("'{}' holds one-hot labels of {} classes, unlike the training set", array.name, columns));
   }

@@ -58,20 +58,47 @@ class Rows {
   std::vector<T> some_;
 };
 
-template <class T, class Answer>
-void write_rows(DatasetWriter& writer, Rows<T> features, Rows<Answer> answers, const UnitRows& rows, const Units& units) {
+/// Like Rows, of all columns.
+class RowsOfColumns {
+ public:
+  RowsOfColumns(const ColumnValues& all, const ColumnWidths& widths) : all_(all), widths_(widths) {}
+  void add(core::Range rows) {
+    const auto add = [&]<class T>(const ColumnInfo<T>&, const std::vector<T>& all, std::vector<T>& some, std::size_t width) {
+      const auto mine = std::span(all).subspan(rows.begin * width, rows.size() * width);
+      some.insert(some.end(), mine.begin(), mine.end());
+    };
+    for_columns(add, all_, some_, widths_);
+  }
+  ColumnViews views() const {
+    ColumnViews views;
+    for_columns([](const auto&, const auto& some, auto& view) { view = some; }, some_, views);
+    return views;
+  }
+  void clear() { some_ = {}; }
+
+ private:
+  const ColumnValues& all_;
+  const ColumnWidths& widths_;
+  ColumnValues some_;
+};
+
+template <class T>
+void write_rows(DatasetWriter& writer, Rows<T> features, Rows<std::int32_t> labels, RowsOfColumns columns,
+                const UnitRows& rows, const Units& units) {
   constexpr std::size_t rows_at_once = 1024;
   std::size_t count = 0;
   const auto flush = [&] {
-    writer.append(features.span(), answers.span());
+    writer.append(features.span(), labels.span(), columns.views());
     features.clear();
-    answers.clear();
+    labels.clear();
+    columns.clear();
     count = 0;
   };
   for (const std::uint32_t unit : units) {
     const core::Range range = rows.of(unit);
     features.add(range);
-    answers.add(range);
+    labels.add(range);
+    columns.add(range);
     count += range.size();
     if (rows.sequences() || count >= rows_at_once) flush();
     if (rows.sequences()) writer.end_sequence();
@@ -84,12 +111,12 @@ void write(DatasetWriter& writer, Subset subset, const ImportedSamples& from, co
   std::size_t samples = 0;
   for (const std::uint32_t unit : units) samples += rows.of(unit).size();
   writer.begin(subset, samples);
-  const auto write_features = [&]<class T>(const Rows<T>& features) {
-    info.targets > 0 ? write_rows(writer, features, Rows(from.targets, info.targets), rows, units)
-                     : write_rows(writer, features, Rows(from.labels, 1), rows, units);
+  const auto write_with = [&]<class T>(const Rows<T>& features) {
+    write_rows(writer, features, Rows(from.labels, info.classes > 0 ? 1 : 0), RowsOfColumns(from.columns, info.widths), rows,
+               units);
   };
-  info.encoding.type == core::NumberType::uint8 ? write_features(Rows(from.pixels, info.dim))
-                                                : write_features(Rows(from.values, info.dim));
+  info.encoding.type == core::NumberType::uint8 ? write_with(Rows(from.pixels, info.dim))
+                                                : write_with(Rows(from.values, info.dim));
 }
 
 Units all_of(const ImportedSamples& set, std::size_t dim) {

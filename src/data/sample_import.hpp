@@ -35,13 +35,13 @@ struct SampleImportOptions {
   void describe_scale(core::OptionList& list);
 };
 
-/// Features as they are stored, uint8 or float32, and labels or targets.
+/// Features as they are stored, uint8 or float32, labels and columns.
 struct ImportedSamples {
   std::vector<std::uint8_t> pixels;  ///< [samples][dim], of images [height][width][channels]; empty if there are values
   std::vector<float> values;         ///< [samples][dim]
   std::vector<double> exact;         ///< [samples][dim], in place of values that are to be normalised and then rounded
   std::vector<std::int32_t> labels;  ///< [samples]; empty if there are targets
-  std::vector<float> targets;        ///< [samples][DatasetInfo::targets]
+  ColumnValues columns;              ///< [samples][width]
   std::vector<std::size_t> lengths;  ///< of sequences, in samples; empty: samples are independent
 
   std::size_t count(std::size_t dim) const { return std::max({pixels.size(), values.size(), exact.size()}) / dim; }

@@ -54,20 +54,26 @@ Batch SequenceStream::next(std::size_t at_most) {
   windows_.resize(frames);
   labels_.resize(frames);
   rows_.resize(frames);
-  const std::size_t targets = flat.targets.size() / frames;
-  targets_.resize(flat.targets.size());
   for (std::size_t i = 0; i < frames; ++i) {
     const std::size_t from = packing_.from[i];
     windows_[i] = flat.stored.windows[from];
     labels_[i] = packing_.has_loss[i] ? flat.labels[from] : no_label;
     rows_[i] = flat.rows[from];
-    std::ranges::copy(flat.targets.subspan(from * targets, targets),
-                      targets_.begin() + static_cast<std::ptrdiff_t>(i * targets));
   }
+  ColumnViews columns;
+  const auto pack_column = [&]<class T>(const ColumnInfo<T>&, std::span<const T> all, std::vector<T>& mine,
+                                        std::span<const T>& packed) {
+    const std::size_t width = all.size() / frames;
+    mine.resize(all.size());
+    for (std::size_t i = 0; i < frames; ++i)
+      std::ranges::copy(all.subspan(packing_.from[i] * width, width), mine.begin() + static_cast<std::ptrdiff_t>(i * width));
+    packed = mine;
+  };
+  for_columns(pack_column, flat.columns, columns_, columns);
   const std::size_t scored = tokens_ ? label_tokens() : packing_.scored;
   return {.features = {},
           .labels = labels_,
-          .targets = targets_,
+          .columns = columns,
           .rows = rows_,
           .active = packing_.active,
           .frames_with_loss = scored,

@@ -33,7 +33,7 @@ class SequenceStream : public SampleStream {
   Packing packing_;
   std::vector<std::uint32_t> windows_;
   std::vector<std::int32_t> labels_;
-  std::vector<float> targets_;
+  ColumnValues columns_;
   std::vector<std::uint32_t> rows_;
 };
 

@@ -141,7 +141,7 @@ bool all_finite(std::span<const std::byte> stored) {
 void Split::clear() {
   stored.clear();
   labels.clear();
-  targets.clear();
+  columns = {};
   rows.clear();
   windows.clear();
 }
@@ -154,7 +154,8 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
   else
     read_windows(dataset, subset);
   check_features(dataset, subset);
-  read_answers(dataset, subset);
+  read_labels(dataset, subset);
+  read_columns(dataset, subset);
 }
 
 void Split::check_features(const Dataset& dataset, Subset subset) const {
@@ -179,25 +180,31 @@ void Split::check_features(const Dataset& dataset, Subset subset) const {
   }
 }
 
-void Split::read_answers(const Dataset& dataset, Subset subset) {
+void Split::read_labels(const Dataset& dataset, Subset subset) {
   labels.assign(rows.size(), 0);
-  targets.resize(rows.size() * dataset.info().targets);
-  for (std::size_t i = 0; i < rows.size() && !targets.empty(); ++i) {
-    const auto mine = dataset.targets(subset, rows[i]);
-    std::ranges::copy(mine, targets.begin() + static_cast<std::ptrdiff_t>(i * mine.size()));
-    if (!std::ranges::all_of(mine, [](float target) { return std::isfinite(target); }))
-      throw core::ConfigError(core::format("data file '{}': a target in row {} of {} is not a finite number",
-                                           dataset.info().path, rows[i], subset_names[static_cast<std::size_t>(subset)]));
-  }
-  if (!targets.empty()) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  const std::size_t classes = dataset.info().classes;
+  for (std::size_t i = 0; i < rows.size() && classes > 0; ++i) {
     labels[i] = dataset.label(subset, rows[i]);
     // A label outside the classes would make kernels, which do not check, access memory out of bounds.
-    if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= dataset.info().classes)
+    if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)
       throw core::ConfigError(core::format("data file '{}': label {} in row {} of {} is out of range for {} classes",
                                            dataset.info().path, labels[i], rows[i],
-                                           subset_names[static_cast<std::size_t>(subset)], dataset.info().classes));
+                                           subset_names[static_cast<std::size_t>(subset)], classes));
   }
+}
+
+void Split::read_columns(const Dataset& dataset, Subset subset) {
+  const ColumnViews all = dataset.columns(subset);
+  const auto read = [&]<class T>(const ColumnInfo<T>& column, std::vector<T>& mine, std::span<const T> of_all,
+                                 std::size_t width) {
+    mine.resize(rows.size() * width);
+    for (std::size_t i = 0; i < rows.size() && width > 0; ++i)
+      std::ranges::copy(of_all.subspan(rows[i] * width, width), mine.begin() + static_cast<std::ptrdiff_t>(i * width));
+    check_column(
+        column, std::span<const T>(mine), width, [&](std::size_t i) { return rows[i]; },
+        core::format("data file '{}': ", dataset.info().path), subset_names[static_cast<std::size_t>(subset)]);
+  };
+  for_columns(read, columns, all, dataset.info().widths);
 }
 
 void Split::read_rows(const Dataset& dataset, Subset subset) {

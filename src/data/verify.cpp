@@ -1,8 +1,6 @@
 #include "data/verify.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <tuple>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -18,25 +16,18 @@ std::span<const std::byte> as_line(std::string_view name) {
   return std::as_bytes(std::span<const char>(name.data(), name.size() + 1));
 }
 
-/// Adds one subset to the hash and checks each feature, label and target.
+/// Adds one subset to the hash and checks each feature, label and value of a column.
 void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std::vector<std::string>& findings) {
   const auto index = static_cast<std::size_t>(subset);
   const auto& info = dataset.info();
-  std::size_t bad_labels = 0, bad_rows = 0, bad_targets = 0, first_label = 0, first_row = 0, first_target = 0;
-  const auto finite = [](std::span<const float> values) {
-    return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
-  };
+  std::size_t bad_labels = 0, bad_rows = 0, first_label = 0, first_row = 0;
   std::vector<float> features(info.frame_dim());
   for (std::size_t row = 0; row < info.samples[index]; ++row) {
     const auto stored = dataset.row(subset, row);
     hash.add_features(subset, stored);
     dataset.decode(stored, features);
-    if (!finite(features) && bad_rows++ == 0) first_row = row;
-    if (info.targets > 0) {
-      hash.add_targets(subset, dataset.targets(subset, row));
-      if (!finite(dataset.targets(subset, row)) && bad_targets++ == 0) first_target = row;
-      continue;
-    }
+    if (!std::ranges::all_of(features, is_finite) && bad_rows++ == 0) first_row = row;
+    if (info.classes == 0) continue;
     const std::int32_t label = dataset.label(subset, row);
     hash.add_labels(subset, std::span(&label, 1));
     if ((label < 0 || static_cast<std::size_t>(label) >= info.classes) && bad_labels++ == 0) first_label = row;
@@ -47,11 +38,19 @@ void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std
   if (bad_labels > 0)
     findings.push_back(core::format("/{}/labels: {} of {} labels are out of range for {} classes, the first in row {}",
                                     subset_names[index], bad_labels, info.samples[index], info.classes, first_label));
-  for (const auto& [array, bad, first] :
-       {std::tuple{"features", bad_rows, first_row}, {"targets", bad_targets, first_target}})
-    if (bad > 0)
-      findings.push_back(core::format("/{}/{}: {} of {} rows contain numbers that are not finite, the first is row {}",
-                                      subset_names[index], array, bad, info.samples[index], first));
+  if (bad_rows > 0)
+    findings.push_back(core::format("/{}/features: {} of {} rows contain numbers that are not finite, the first is row {}",
+                                    subset_names[index], bad_rows, info.samples[index], first_row));
+  const ColumnViews columns = dataset.columns(subset);
+  hash.add_columns(subset, columns);
+  const auto verify_column = [&]<class T>(const ColumnInfo<T>& column, std::span<const T> values) {
+    const auto valid = [&](T value) { return column.is_valid(value); };
+    const auto first = std::ranges::find_if_not(values, valid) - values.begin();
+    if (const auto bad = std::ssize(values) - std::ranges::count_if(values, valid); bad > 0)
+      findings.push_back(core::format("/{}/{}: {} of {} values are not {}, the first is number {}", subset_names[index],
+                                      column.name, bad, values.size(), column.what, first));
+  };
+  for_columns(verify_column, columns);
 }
 
 }  // namespace

@@ -15,14 +15,13 @@
 namespace paragrad::data {
 namespace {
 
-/// what: a feature or a target, `width` of them in a row.
-void check_finite(std::string_view what, std::span<const float> values, std::size_t width, std::size_t first_row,
-                  const std::string& group) {
+/// Features, `width` of them in a row.
+void check_finite(std::span<const float> values, std::size_t width, std::size_t first_row, const std::string& group) {
   const auto bad = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
   if (bad == values.end()) return;
   const auto at = static_cast<std::size_t>(bad - values.begin());
   throw core::ConfigError(
-      core::format("{} {} of row {} of {} is not a finite number", what, at % width, first_row + at / width, group));
+      core::format("feature {} of row {} of {} is not a finite number", at % width, first_row + at / width, group));
 }
 
 void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std::size_t first_row,
@@ -55,7 +54,7 @@ const std::string& replaceable(const std::string& path) {
 
 DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
     : file_(Hdf5File::create(replaceable(path))), info_(std::move(description)) {
-  if (info_.dim == 0 || (info_.classes == 0) == (info_.targets == 0))
+  if (info_.dim == 0 || (info_.classes == 0) == (info_.widths.targets == 0))
     throw std::logic_error("DatasetWriter: no features, or neither classes nor targets, or both");
   if (info_.dim % info_.context.frames() != 0 || (!info_.class_names.empty() && info_.class_names.size() != info_.classes))
     throw std::logic_error("DatasetWriter: a context or names of classes that do not fit");
@@ -82,10 +81,13 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
   info_.samples[index] = samples;
   const auto type = info_.encoding.type == core::NumberType::uint8 ? ElementType::uint8 : ElementType::float32;
   file_.create_array(group_ + "/features", type, {samples, info_.frame_dim()});
-  if (info_.targets > 0)
-    file_.create_array(group_ + "/targets", ElementType::float32, {samples, info_.targets});
-  else
-    file_.create_array(group_ + "/labels", ElementType::int32, {samples});
+  if (info_.classes > 0) file_.create_array(group_ + "/labels", ElementType::int32, {samples});
+  const auto create = [&]<class T>(const ColumnInfo<T>& column, std::size_t width) {
+    if (width == 0) return;
+    file_.create_array(core::format("{}/{}", group_, column.name), element_type_of<T>(),
+                       column.rank == 1 ? std::vector{samples} : std::vector{samples, width});
+  };
+  for_columns(create, info_.widths);
 }
 
 template <class T>
@@ -94,7 +96,7 @@ void DatasetWriter::append_features(std::span<const T> features, std::size_t row
   if (group_.empty() || is_uint8 != (info_.encoding.type == core::NumberType::uint8) ||
       features.size() != rows * info_.frame_dim() || rows > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
     throw std::logic_error("DatasetWriter: rows that were not announced, or of the wrong type or length");
-  if constexpr (!std::is_same_v<T, std::uint8_t>) check_finite("feature", features, info_.frame_dim(), rows_, group_);
+  if constexpr (!std::is_same_v<T, std::uint8_t>) check_finite(features, info_.frame_dim(), rows_, group_);
   if (subset_ == Subset::train && !features.empty()) {
     const auto [least, most] = std::ranges::minmax(features);
     training_.least = std::min(training_.least, static_cast<double>(least));
@@ -104,7 +106,8 @@ void DatasetWriter::append_features(std::span<const T> features, std::size_t row
   hash_.add_features(subset_, std::as_bytes(features));
 }
 
-void DatasetWriter::append_answers(std::span<const std::int32_t> labels) {
+void DatasetWriter::append_labels(std::span<const std::int32_t> labels) {
+  if (labels.empty()) return;
   check_labels(labels, info_.classes, rows_, group_);
   if (subset_ == Subset::train)
     for (const std::int32_t label : labels) ++training_.samples_of[static_cast<std::size_t>(label)];
@@ -112,34 +115,36 @@ void DatasetWriter::append_answers(std::span<const std::int32_t> labels) {
   hash_.add_labels(subset_, labels);
 }
 
-void DatasetWriter::append_answers(std::span<const float> targets) {
-  check_finite("target", targets, info_.targets, rows_, group_);
-  file_.write_rows(group_ + "/targets", rows_, targets);
-  hash_.add_targets(subset_, targets);
+void DatasetWriter::append_columns(const ColumnViews& columns, std::size_t rows) {
+  const auto append = [&]<class T>(const ColumnInfo<T>& column, std::span<const T> values, std::size_t width) {
+    if (values.size() != rows * width) throw std::logic_error("DatasetWriter: a column of another length");
+    if (values.empty()) return;
+    check_column(
+        column, values, width, [&](std::size_t i) { return rows_ + i; }, "", group_);
+    file_.write_rows(core::format("{}/{}", group_, column.name), rows_, values);
+  };
+  for_columns(append, columns, info_.widths);
+  hash_.add_columns(subset_, columns);
 }
 
-template <class T, class Answer>
-void DatasetWriter::append_rows(std::span<const T> features, std::span<const Answer> answers) {
-  constexpr bool real = std::is_same_v<Answer, float>;
-  const std::size_t of_row = real ? info_.targets : 1;
-  if (real != (info_.targets > 0) || answers.size() % of_row != 0)
-    throw std::logic_error("DatasetWriter: labels where there should be targets or the other way round, or parts of rows");
-  append_features(features, answers.size() / of_row);
-  append_answers(answers);
-  rows_ += answers.size() / of_row;
+template <class T>
+void DatasetWriter::append_rows(std::span<const T> features, std::span<const std::int32_t> labels,
+                                const ColumnViews& columns) {
+  const std::size_t rows = features.size() / info_.frame_dim();
+  if (labels.size() != (info_.classes > 0 ? rows : 0)) throw std::logic_error("DatasetWriter: labels of another number");
+  append_features(features, rows);
+  append_labels(labels);
+  append_columns(columns, rows);
+  rows_ += rows;
 }
 
-void DatasetWriter::append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels) {
-  append_rows(features, labels);
+void DatasetWriter::append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels,
+                           const ColumnViews& columns) {
+  append_rows(features, labels, columns);
 }
-void DatasetWriter::append(std::span<const float> features, std::span<const std::int32_t> labels) {
-  append_rows(features, labels);
-}
-void DatasetWriter::append(std::span<const std::uint8_t> features, std::span<const float> targets) {
-  append_rows(features, targets);
-}
-void DatasetWriter::append(std::span<const float> features, std::span<const float> targets) {
-  append_rows(features, targets);
+void DatasetWriter::append(std::span<const float> features, std::span<const std::int32_t> labels,
+                           const ColumnViews& columns) {
+  append_rows(features, labels, columns);
 }
 
 void DatasetWriter::end_sequence(std::string_view utterance, std::string_view speaker) {
@@ -183,15 +188,27 @@ void DatasetWriter::end_subset() {
   group_.clear();
 }
 
+void DatasetWriter::write_columns() {
+  std::vector<std::string> names;
+  const auto write = [&](const auto& column, std::size_t width) {
+    if (width == 0) return;
+    if (column.rank > 1) file_.set_count("/", std::string(column.name), width);
+    names.emplace_back(column.name);
+  };
+  for_columns(write, info_.widths);
+  if (version_of(info_) == version_with_columns) file_.set_texts("/", "columns", names);
+}
+
 void DatasetWriter::write_root() {
   file_.set_text("/", "format", std::string(format_name));
-  file_.set_count("/", "version", info_.targets > 0 ? version_with_targets : version_with_labels);
+  file_.set_count("/", "version", version_of(info_));
   file_.set_text("/", "name", info_.name);
   file_.set_text("/", "source", info_.source);
   file_.set_text("/", "licence", info_.licence);
   file_.set_texts("/", "source_sha256", info_.source_sha256);
   file_.set_text("/", "content_sha256", info_.content_sha256);
-  info_.targets > 0 ? file_.set_count("/", "targets", info_.targets) : file_.set_count("/", "classes", info_.classes);
+  if (info_.classes > 0) file_.set_count("/", "classes", info_.classes);
+  write_columns();
   file_.set_number("/", "feature_scale", info_.encoding.scale);
   file_.set_number("/", "feature_offset", info_.encoding.offset);
   if (info_.image) {

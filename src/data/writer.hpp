@@ -30,7 +30,8 @@ struct TrainingContent {
 ///   writer.finish();
 ///
 /// The file appears (or replaces an older one) at finish(). Throws ConfigError for a full disk, more than most_classes, a
-/// label outside 0 … classes-1, or a feature or target that is not finite; std::logic_error for inconsistent counts.
+/// label outside 0 … classes-1, a feature that is not finite, or an invalid value of a column; std::logic_error for
+/// inconsistent counts.
 class DatasetWriter {
  public:
   /// `description`: everything except path, content_sha256, samples and sequences, which the writer fills in.
@@ -38,11 +39,10 @@ class DatasetWriter {
 
   void begin(Subset subset, std::size_t samples);
 
-  /// features[rows][frame_dim] as stored (uint8 or float32 by the description), and labels[rows] or targets[rows][targets].
-  void append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels);
-  void append(std::span<const float> features, std::span<const std::int32_t> labels);
-  void append(std::span<const std::uint8_t> features, std::span<const float> targets);
-  void append(std::span<const float> features, std::span<const float> targets);
+  /// features[rows][frame_dim] as stored (uint8 or float32 by the description), labels[rows] if there are classes, and the
+  /// columns of the description.
+  void append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels, const ColumnViews& columns = {});
+  void append(std::span<const float> features, std::span<const std::int32_t> labels, const ColumnViews& columns = {});
 
   /// Makes the rows since the last call one sequence. A subset has either no sequences or no rows outside of them.
   /// If one sequence of a subset has an utterance name or a speaker, all must have one.
@@ -58,12 +58,13 @@ class DatasetWriter {
  private:
   template <class T>
   void append_features(std::span<const T> features, std::size_t rows);
-  void append_answers(std::span<const std::int32_t> labels);
-  void append_answers(std::span<const float> targets);
-  template <class T, class Answer>
-  void append_rows(std::span<const T> features, std::span<const Answer> answers);
+  void append_labels(std::span<const std::int32_t> labels);
+  void append_columns(const ColumnViews& columns, std::size_t rows);
+  template <class T>
+  void append_rows(std::span<const T> features, std::span<const std::int32_t> labels, const ColumnViews& columns);
   void end_subset();
   std::span<const std::byte> write_names(const std::string& array, const std::string& names, std::size_t count);
+  void write_columns();
   void write_root();
 
   Hdf5File file_;

@@ -22,14 +22,14 @@ DatasetInfo targets_file(const std::string& path, std::size_t rows = 12, std::si
   DatasetInfo info;
   info.name = "targets";
   info.dim = 2;
-  info.targets = targets;
+  info.widths.targets = targets;
   DatasetWriter writer(path, info);
   writer.begin(Subset::train, rows);
   for (std::size_t r = 0; r < rows; ++r) {
     const std::vector<float> features{static_cast<float>(r), 1};
     std::vector<float> values;
     for (std::size_t k = 0; k < targets; ++k) values.push_back(target(r, k));
-    writer.append(std::span<const float>(features), std::span<const float>(values));
+    writer.append(std::span<const float>(features), {}, {.targets = values});
     if (r % 3 == 2) writer.end_sequence();
   }
   return writer.finish();
@@ -41,19 +41,19 @@ TEST_CASE("a data file with targets opens as it was written", "[data]") {
   const TemporaryFolder folder;
   const auto written = targets_file(folder.file("x.h5"));
   const auto dataset = Dataset::open(folder.file("x.h5"));
-  CHECK(dataset->info().targets == 2);
+  CHECK(dataset->info().widths.targets == 2);
   CHECK(dataset->info().classes == 0);
   CHECK(dataset->info().content_sha256 == written.content_sha256);
   CHECK(describe(*dataset)["targets"] == 2);
   CHECK(!describe(*dataset).contains("classes"));
   for (std::size_t r = 0; r < 12; ++r)
-    for (std::size_t k = 0; k < 2; ++k) CHECK(dataset->targets(Subset::train, r)[k] == target(r, k));
-  CHECK_THROWS_AS(dataset->targets(Subset::train, 12), std::out_of_range);
+    for (std::size_t k = 0; k < 2; ++k) CHECK(dataset->columns(Subset::train).targets[2 * r + k] == target(r, k));
+  CHECK(dataset->columns(Subset::train).targets.size() == 2 * 12);
   CHECK_THROWS_AS(dataset->label(Subset::train, 0), std::out_of_range);
   CHECK(verify(folder.file("x.h5")).empty());
 
   samples_file(folder.file("labels.h5"));
-  CHECK(Dataset::open(folder.file("labels.h5"))->targets(Subset::train, 0).empty());
+  CHECK(Dataset::open(folder.file("labels.h5"))->columns(Subset::train).targets.empty());
 }
 
 TEST_CASE("targets are part of a data set's identity", "[data]") {
@@ -67,12 +67,12 @@ TEST_CASE("targets are part of a data set's identity", "[data]") {
   patch(path, "/train/targets", 2 * 5 + 1, std::numeric_limits<float>::quiet_NaN());
   const auto damaged = verify(path);
   REQUIRE(damaged.size() == 2);
-  CHECK(damaged[0] == "/train/targets: 1 of 12 rows contain numbers that are not finite, the first is row 5");
+  CHECK(damaged[0] == "/train/targets: 1 of 24 values are not a finite number, the first is number 11");
 
   Prefetcher prefetcher;
   RowStream stream(Dataset::open(path), Subset::train, prefetcher);
   stream.prefetch({3, {4, 5, 6}});
-  CHECK_THROWS_WITH(stream.advance(), contains_text("a target in row 5 of train is not a finite number"));
+  CHECK_THROWS_WITH(stream.advance(), contains_text("target 1 in row 5 of train is nan, which is not a finite number"));
 }
 
 TEST_CASE("features that are not finite are refused when they are read, with their row", "[data]") {
@@ -105,9 +105,9 @@ TEST_CASE("streams give each row its targets, in any order", "[data]") {
   const auto dataset = Dataset::open(folder.file("x.h5"));
   Prefetcher prefetcher;
   const auto check = [](const Batch& batch) {
-    REQUIRE(batch.targets.size() == 2 * batch.size());
+    REQUIRE(batch.columns.targets.size() == 2 * batch.size());
     for (std::size_t i = 0; i < batch.size(); ++i)
-      for (std::size_t k = 0; k < 2; ++k) CHECK(batch.targets[2 * i + k] == target(batch.rows[i], k));
+      for (std::size_t k = 0; k < 2; ++k) CHECK(batch.columns.targets[2 * i + k] == target(batch.rows[i], k));
   };
   SECTION("rows") {
     RowStream stream(dataset, Subset::train, prefetcher);
@@ -135,14 +135,14 @@ TEST_CASE("what is wrong with targets is said when the file is written or opened
   const auto path = folder.file("x.h5");
   DatasetInfo info;
   info.dim = 1;
-  info.targets = 1;
+  info.widths.targets = 1;
   {
     DatasetWriter writer(path, info);
     writer.begin(Subset::train, 1);
     const std::vector<float> one{1}, infinite{std::numeric_limits<float>::infinity()};
     const std::vector<std::int32_t> label{0};
-    CHECK_THROWS_WITH(writer.append(std::span<const float>(one), std::span<const float>(infinite)),
-                      contains_text("target 0 of row 0 of /train is not a finite number"));
+    CHECK_THROWS_WITH(writer.append(std::span<const float>(one), {}, {.targets = infinite}),
+                      contains_text("target 0 in row 0 of /train is inf, which is not a finite number"));
     CHECK_THROWS_AS(writer.append(std::span<const float>(one), std::span<const std::int32_t>(label)), std::logic_error);
   }
   info.classes = 2;
@@ -160,5 +160,5 @@ TEST_CASE("what is wrong with targets is said when the file is written or opened
   damaged([](Hdf5File& file) { file.set_count("/", "targets", 0); }, "no targets");
   damaged([](Hdf5File& file) { file.set_count("/", "targets", 3); }, "/train/targets has the shape 12x2, not 12x3");
   damaged([](Hdf5File& file) { file.set_count("/", "version", 1); }, "classes");
-  damaged([](Hdf5File& file) { file.set_count("/", "version", 3); }, "reads versions 1 and 2");
+  damaged([](Hdf5File& file) { file.set_count("/", "version", 3); }, "does not name its columns");
 }

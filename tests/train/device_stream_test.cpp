@@ -18,7 +18,7 @@ void replace_labels(const std::string& from, const std::string& to) {
   const auto dataset = data::Dataset::open(from);
   data::DatasetInfo info = dataset->info();
   info.classes = 0;
-  info.targets = 3;
+  info.widths.targets = 3;
   data::DatasetWriter writer(to, info);
   for (const auto subset : {data::Subset::train, data::Subset::valid, data::Subset::test}) {
     const auto offsets = dataset->offsets(subset);
@@ -28,7 +28,7 @@ void replace_labels(const std::string& from, const std::string& to) {
         std::vector<float> features(info.dim);
         dataset->decode(dataset->row(subset, row), features);
         const std::vector<float> targets{static_cast<float>(dataset->label(subset, row)), static_cast<float>(row), -1};
-        writer.append(std::span<const float>(features), std::span<const float>(targets));
+        writer.append(std::span<const float>(features), {}, {.targets = targets});
       }
       writer.end_sequence();
     }
@@ -76,7 +76,7 @@ std::vector<float> seen(const train::TrainingData& source, const std::string& na
       samples->advance();
       if (block + 1 < split_count) samples->prefetch(split(block + 1));
       for (auto batch = samples->next(minibatch); batch.size() > 0; batch = samples->next(minibatch)) {
-        for (const std::span<const float> values : {batch.features, batch.targets}) {
+        for (const std::span<const float> values : {batch.features, batch.columns.targets}) {
           if (values.empty()) continue;
           copies.push_back(device->allocate(values.size()));
           device->run(backend::Copy{values, copies.back().span()});
@@ -102,7 +102,7 @@ TEST_CASE("a device with isolated memory sees the samples that the host sees, sp
   const std::size_t minibatch = GENERATE(1u, 7u, 1000u);
   const train::TrainingData source = open(folder, context, chunks, GENERATE(false, true));
   const auto expected = seen(source, "cpu", minibatch);
-  CHECK(expected.size() >= 413 * (source.info.dim + source.info.targets));
+  CHECK(expected.size() >= 413 * (source.info.dim + source.info.widths.targets));
   CHECK(seen(source, "isolated", minibatch) == expected);
 }
 

@@ -29,7 +29,7 @@ void write_equal_samples(const std::string& path, std::size_t count) {
   data::DatasetInfo info;
   info.name = "equal";
   info.dim = 3;
-  info.targets = 1;
+  info.widths.targets = 1;
   data::DatasetWriter writer(path, info);
   for (const auto& [subset, rows] :
        {std::pair{data::Subset::train, count}, {data::Subset::valid, 2ul}, {data::Subset::test, 2ul}}) {
@@ -39,7 +39,7 @@ void write_equal_samples(const std::string& path, std::size_t count) {
       answers.push_back(static_cast<float>(target) + (row % 2 == 0 ? 1e-4f : -1e-4f));  // targets have to vary
     }
     writer.begin(subset, rows);
-    writer.append(std::span<const float>(features), std::span<const float>(answers));
+    writer.append(std::span<const float>(features), {}, {.targets = answers});
   }
   writer.finish();
 }

@@ -17,13 +17,13 @@ void write_samples(const std::string& path, float size) {
   data::DatasetInfo info;
   info.name = "large";
   info.dim = 3;
-  info.targets = 1;
+  info.widths.targets = 1;
   data::DatasetWriter writer(path, info);
   writer.begin(data::Subset::train, 32);
   for (std::size_t row = 0; row < 32; ++row) {
     const float sign = row % 2 == 0 ? 1.f : -1.f;
-    writer.append(std::span<const float>(std::array{size, sign * size, 0.5f * size}),
-                  std::span<const float>(std::array{sign * size}));
+    writer.append(std::span<const float>(std::array{size, sign * size, 0.5f * size}), {},
+                  {.targets = std::array{sign * size}});
   }
   writer.begin(data::Subset::valid, 0);
   writer.begin(data::Subset::test, 0);

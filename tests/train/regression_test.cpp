@@ -21,7 +21,7 @@ void write_task(const std::string& path, double noise) {
   data::DatasetInfo info;
   info.name = "linear";
   info.dim = dim;
-  info.targets = targets;
+  info.widths.targets = targets;
   data::DatasetWriter writer(path, info);
   const core::RandomStream random(5, core::Purpose::generator);
   std::uint64_t number = 0;
@@ -33,7 +33,7 @@ void write_task(const std::string& path, double noise) {
       const std::vector<float> x{uniform(), uniform(), uniform()};
       const std::vector<float> y{2 * x[0] - x[1] + 1 + static_cast<float>(noise) * uniform(),
                                  x[2] + 0.5f + static_cast<float>(noise) * uniform()};
-      writer.append(std::span(x), std::span(y));
+      writer.append(std::span(x), {}, {.targets = y});
       if (row % 20 == 19) writer.end_sequence();
     }
   }
@@ -82,13 +82,14 @@ TEST_CASE("the error of targets is the share of their variance that the outputs 
   for (std::size_t k = 0; k < targets; ++k) {
     double sum = 0, sum_of_squares = 0;
     for (std::size_t row = 0; row < 400; ++row) {
-      const double y = source.dataset->targets(data::Subset::train, row)[k];
+      const double y = source.dataset->columns(data::Subset::train).targets[row * targets + k];
       sum += y;
       sum_of_squares += y * y;
     }
     variance += sum_of_squares / 400 - sum / 400 * sum / 400;
     for (std::size_t row = 0; row < 80; ++row) {
-      const double error = outputs[targets * row + k] - source.dataset->targets(data::Subset::test, row)[k];
+      const double error =
+          outputs[targets * row + k] - source.dataset->columns(data::Subset::test).targets[row * targets + k];
       squares += error * error / 80;
     }
   }
@@ -120,12 +121,12 @@ TEST_CASE("a loss that does not fit targets is refused, and so are targets that 
   options.model = "3-2";
   data::DatasetInfo info;
   info.dim = 3;
-  info.targets = 2;
+  info.widths.targets = 2;
   {
     data::DatasetWriter writer(options.data, info);
     writer.begin(data::Subset::train, 4);
     const std::vector<float> x(12, 1.f), y(8, 2.f);
-    writer.append(std::span(x), std::span(y));
+    writer.append(std::span(x), {}, {.targets = y});
     writer.finish();
   }
   CHECK_THROWS_WITH(train::open_training_data(options, 1), contains_text("all the same"));

@@ -18,7 +18,7 @@ data::DatasetInfo same_as(const TrainedOn& data) {
   info.path = "other.h5";
   info.dim = data.features;
   info.classes = data.classes;
-  info.targets = data.targets;
+  info.widths.targets = data.targets;
   info.class_names = data.class_names;
   info.names_of_features = data.names_of_features;
   info.context = data.context;
@@ -55,7 +55,7 @@ TEST_CASE("data that differ in anything that a checkpoint keeps are refused by i
     CHECK_NOTHROW(require_same_kind({}, "an old checkpoint", info));
   };
   refused([](auto& info) { info.dim = 16; }, "12 features");
-  refused([](auto& info) { info.targets = 2; }, "0 targets");
+  refused([](auto& info) { info.widths.targets = 2; }, "0 targets");
   refused([](auto& info) { info.classes = 4, info.class_names = {}; }, "3 classes");
   refused([](auto& info) { info.class_names = {"cat", "eel", "dog"}; }, "number 1 has the name 'dog'");
   refused([](auto& info) { info.class_names = {"cat", "dog", "Eel"}; }, "'eel'");

@@ -9,7 +9,7 @@ DeviceStream::DeviceStream(backend::Device& device, const data::DatasetInfo& inf
       encoding_(info.encoding),
       frame_dim_(info.frame_dim()),
       dim_(info.dim),
-      target_count_(info.targets),
+      widths_(info.widths),
       copy_stream_(device.is_host() ? nullptr : device.make_copy_stream()),
       stored_(make_stored(copy_stream_ ? [this](const data::Split& split) { copy(split); } : data::RowStream::Arrival{})) {}
 
@@ -27,7 +27,8 @@ void DeviceStream::copy(const data::Split& split) {
   bring(split.windows, next.windows);
   bring(split.rows, next.rows);
   bring(split.labels, next.labels);
-  bring(split.targets, next.targets);
+  data::for_columns([&](const auto&, const auto& values, auto& there) { bring(values, there); }, split.columns,
+                    next.columns);
   next.bytes = split.stored.size();
 }
 
@@ -59,7 +60,10 @@ data::Batch DeviceStream::next(std::size_t at_most) {
   const data::StoredFeatures stored = std::exchange(batch.stored, {});
   const Copy& split = splits_[current_];
   batch.labels = on_device(batch.labels, split.labels, stored, labels_);
-  batch.targets = on_device(batch.targets, split.targets, stored, targets_, target_count_);
+  const auto bring = [&](const auto&, auto& values, const auto& of_split, auto& own, std::size_t width) {
+    values = on_device(values, of_split, stored, own, width);
+  };
+  data::for_columns(bring, batch.columns, split.columns, columns_, widths_);
   batch.rows = on_device(batch.rows, split.rows, stored, rows_);
   const std::span<const std::uint32_t> windows = on_device(stored.windows, split.windows, stored, windows_);
   if (features_.size() < batch.size() * dim_) {

@@ -15,7 +15,7 @@ namespace paragrad::train {
 /// previous one, and is decoded minibatch by minibatch, splicing context windows on the way. If the device uses host memory,
 /// splits are not copied.
 ///
-/// Device memory: two splits as stored, 12 bytes and any targets for each of their rows, and one minibatch of features.
+/// Device memory: two splits as stored, 12 bytes and any columns for each of their rows, and one minibatch of features.
 class DeviceStream : public data::SampleStream {
  public:
   /// Makes the stream in host memory, which calls the function it is given, if any, for each split.
@@ -36,7 +36,7 @@ class DeviceStream : public data::SampleStream {
     backend::DeviceArray<std::byte> stored;
     backend::DeviceArray<std::uint32_t> windows, rows;
     backend::DeviceArray<std::int32_t> labels;
-    backend::DeviceArray<float> targets;
+    data::PerColumn<backend::DeviceArray> columns;
     std::size_t bytes = 0;  // of `stored` used by this split
   };
 
@@ -49,14 +49,15 @@ class DeviceStream : public data::SampleStream {
 
   backend::Device& device_;
   core::Encoding encoding_;
-  std::size_t frame_dim_, dim_, target_count_;
+  std::size_t frame_dim_, dim_;
+  data::ColumnWidths widths_;
   std::unique_ptr<backend::CopyStream> copy_stream_;  // null: the device uses host memory
   std::array<Copy, 2> splits_;                        // used in turn
   std::size_t current_ = 0;
   core::Arena features_;
   backend::DeviceArray<std::uint32_t> windows_, rows_;  // for minibatches whose rows are ordered differently in the split
   backend::DeviceArray<std::int32_t> labels_;
-  backend::DeviceArray<float> targets_;
+  data::PerColumn<backend::DeviceArray> columns_;
   std::unique_ptr<data::SampleStream> stored_;  // declared last: its thread uses the members above
 };
 

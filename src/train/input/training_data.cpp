@@ -56,7 +56,8 @@ struct Outputs {
 };
 
 Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& info) {
-  if (info.targets > 0) return {info.targets, core::format("{} target{}", info.targets, info.targets > 1 ? "s" : "")};
+  if (info.widths.targets > 0)
+    return {info.widths.targets, core::format("{} target{}", info.widths.targets, info.widths.targets > 1 ? "s" : "")};
   if (!reads_tokens(options)) return {info.classes, core::format("{} classes", info.classes)};
   const std::size_t tokens = tokens_in(info).count();
   return {tokens + 1, core::format("{} tokens, which need {} outputs including the blank", tokens, tokens + 1)};
@@ -85,7 +86,7 @@ std::string losses_of_targets() {
 }
 
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
-  if (source.info.targets > 0 && !nn::loss_entry(options.loss).takes_targets)
+  if (source.info.widths.targets > 0 && !nn::loss_entry(options.loss).takes_targets)
     throw core::ConfigError(
         core::format("'{}' has real-valued targets, for which the loss is {}, not {} (to have classes, import integers)",
                      source.info.path, losses_of_targets(), options.loss));
@@ -109,24 +110,25 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
 
 /// In two passes over the targets, row by row.
 double variance_of_targets(const data::Dataset& dataset) {
-  const std::size_t count = dataset.info().targets, samples = dataset.info().samples[0];
+  const std::size_t count = dataset.info().widths.targets, samples = dataset.info().samples[0];
   if (count == 0) return 0;
+  const std::span<const float> all = dataset.columns(data::Subset::train).targets;
   std::vector<double> means(count, 0);
   for (std::size_t row = 0; row < samples; ++row) {
-    const auto targets = dataset.targets(data::Subset::train, row);
+    const auto targets = all.subspan(row * count, count);
     for (std::size_t k = 0; k < count; ++k) means[k] += targets[k];
   }
   for (double& mean : means) mean /= static_cast<double>(samples);
   double squares = 0;
   for (std::size_t row = 0; row < samples; ++row) {
-    const auto targets = dataset.targets(data::Subset::train, row);
+    const auto targets = all.subspan(row * count, count);
     for (std::size_t k = 0; k < count; ++k) squares += (targets[k] - means[k]) * (targets[k] - means[k]);
   }
   return squares / static_cast<double>(samples);
 }
 
 void check_targets(const TrainingData& source) {
-  if (source.info.targets > 0 && source.target_variance == 0)
+  if (source.info.widths.targets > 0 && source.target_variance == 0)
     throw core::ConfigError(core::format(
         "the targets of the training set of '{}' are all the same: there is nothing to learn", source.info.path));
 }

@@ -57,7 +57,7 @@ struct TrainingData {
   SampleSums sums(double loss, double errors, double samples, double free_energy = 0) const {
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     const double relative = target_variance > 0 ? 2 * loss / target_variance : unknown;
-    return {loss, info.targets > 0 ? relative : errors, samples, free_energy};
+    return {loss, info.widths.targets > 0 ? relative : errors, samples, free_energy};
   }
 
   std::size_t most_rows_per_sample() const;

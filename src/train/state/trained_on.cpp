@@ -37,7 +37,7 @@ void compare_names(const TrainedOn& data, const std::string& model, const data::
 }  // namespace
 
 TrainedOn trained_on(const data::DatasetInfo& info) {
-  return {info.dim, info.classes, info.targets, info.class_names, info.names_of_features, info.context, info.image};
+  return {info.dim, info.classes, info.widths.targets, info.class_names, info.names_of_features, info.context, info.image};
 }
 
 void write_trained_on(data::Hdf5File& checkpoint, const TrainedOn& data) {
@@ -79,7 +79,7 @@ void require_same_kind(const TrainedOn& data, const std::string& model, const da
     refuse(model, core::format("samples with a context of {} frames", text_of(data.context)), now,
            core::format("one of {}", text_of(now.context)), core::format("give `context` {}", text_of(data.context)));
   compare_counts(model, data.features, now.dim, "features", now);
-  compare_counts(model, data.targets, now.targets, "targets", now);
+  compare_counts(model, data.targets, now.widths.targets, "targets", now);
   if (data.image && now.image && *data.image != *now.image)
     refuse(model, core::format("images of {}", data.image->text()), now, core::format("images of {}", now.image->text()),
            "give images of the same size");

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+/// The columns of data/columns.def: named, typed values of samples.
+namespace paragrad::data {
+
+template <class T>
+struct ColumnInfo {
+  std::string_view name;
+  std::size_t rank;  ///< 1: one value for each sample
+  bool (*is_valid)(T);
+  std::string_view one, what;  ///< "target", "a finite number"
+};
+
+inline bool is_finite(float value) { return std::isfinite(value); }
+
+/// Something of each column: `columns.targets`.
+template <template <class> class Of>
+struct PerColumn {
+#define COLUMN(name, Type, rank, is_valid, one, what) Of<Type> name{};
+#include "data/columns.def"
+#undef COLUMN
+};
+
+/// Calls with(info, a.name, b.name, …) for each column, where a, b, … have something of each.
+template <class With, class... Sets>
+void for_columns(const With& with, Sets&... sets) {
+#define COLUMN(name, Type, rank, is_valid, one, what) with(ColumnInfo<Type>{#name, rank, is_valid, one, what}, sets.name...);
+#include "data/columns.def"
+#undef COLUMN
+}
+
+namespace columns {
+template <class T>
+using View = std::span<const T>;
+template <class T>
+using Values = std::vector<T>;
+template <class>
+using Width = std::size_t;
+}  // namespace columns
+
+using ColumnViews = PerColumn<columns::View>;     ///< of some rows, [rows][width]; empty: the data have no such column
+using ColumnValues = PerColumn<columns::Values>;  ///< likewise
+using ColumnWidths = PerColumn<columns::Width>;   ///< values for each sample; 0: the data have no such column
+
+/// Throws ConfigError for a value that is not valid. row_of(i): the row of values [i·width, (i+1)·width). where: the data
+/// and their set, for the message.
+template <class T, class RowOf>
+void check_column(const ColumnInfo<T>& column, std::span<const T> values, std::size_t width, const RowOf& row_of,
+                  const std::string& before, std::string_view set) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!column.is_valid(values[i]))
+      throw core::ConfigError(
+          core::format("{}{} in row {} of {} is {}, which is not {}", before,
+                       column.rank == 1 ? core::format("the {}", column.one) : core::format("{} {}", column.one, i % width),
+                       row_of(i / width), set, values[i], column.what));
+}
+
+}  // namespace paragrad::data
