@@ -32,8 +32,9 @@ void add_importer(CLI::App& data, const data::Importer& importer) {
 }  // namespace
 
 void print_written(const data::DatasetInfo& info, const std::string& path) {
-  const std::string answers = info.widths.targets > 0 ? core::format("{} target{}", info.widths.targets, info.widths.targets > 1 ? "s" : "")
-                                               : core::format("{} classes", info.classes);
+  const std::string answers = info.widths.targets > 0
+                                  ? core::format("{} target{}", info.widths.targets, info.widths.targets > 1 ? "s" : "")
+                                  : core::format("{} classes", info.classes);
   fmt::print("{}: {} training, {} validation, {} test samples of {} features, {}\n", core::printable(path), info.samples[0],
              info.samples[1], info.samples[2], info.dim, answers);
   fmt::print("content sha256 {}\n", info.content_sha256);

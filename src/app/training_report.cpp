@@ -48,7 +48,7 @@ void print_divergence(const train::TrainingOptions& options, double loss, const 
         "diverged or was too short (a lower --learning-rate or more --epochs may help)\n",
         loss, without_learning,
         source.info.widths.targets > 0 ? "the targets' means as its outputs"
-                                : core::format("the same output for all {} classes", source.info.classes));
+                                       : core::format("the same output for all {} classes", source.info.classes));
 }
 
 /// With these digits after the point, or "-" for the score of an empty subset.

@@ -117,6 +117,14 @@ void add_losses(std::vector<Case>& cases, std::size_t batch, std::size_t classes
                      const auto logits = desk.in(batch * classes, 8);
                      device.run(FocalLoss{batch, classes, desk.labels(labels), logits, desk.sum(), 2});
                    }});
+  cases.push_back({"weighted losses" + size, [=](Device& device, Desk& desk) {
+                     const auto weights = desk.in(batch);
+                     const auto of_labels = desk.labels(labels);
+                     const auto next = [&] { return desk.in(batch * classes, 8); };
+                     device.run(SoftmaxCrossEntropy{batch, classes, of_labels, next(), desk.sum(), 0.1f, weights});
+                     device.run(SquaredError{batch, classes, of_labels, next(), desk.sum(), {}, weights});
+                     device.run(FocalLoss{batch, classes, of_labels, next(), desk.sum(), 2, weights});
+                   }});
   cases.push_back({"squared_error" + size, [=](Device& device, Desk& desk) {
                      device.run(SquaredError{batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum()});
                    }});

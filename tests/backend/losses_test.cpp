@@ -76,6 +76,43 @@ TEST_CASE("the focal loss is the cross-entropy weighed with (1 - p)^gamma", "[ba
   CHECK(low.loss == Approx(-std::log(0.9) / 100));
 }
 
+TEST_CASE("a weight multiplies a row's loss and gradient, and leaves errors alone", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::size_t batch = 6, classes = 5;
+  const std::vector<std::int32_t> labels{0, 4, -1, 2, 1, 3};
+  const std::vector<float> weights{2, 0, 7, 0.5f, 1, 3}, logits = random_numbers(batch * classes, 1);
+  const auto check = [&](const auto& run) {
+    std::vector<float> expected(logits.size());
+    double loss = 0;
+    std::int64_t errors = 0;
+    for (std::size_t s = 0; s < batch; ++s) {
+      std::vector<float> row(logits.begin() + static_cast<std::ptrdiff_t>(s * classes),
+                             logits.begin() + static_cast<std::ptrdiff_t>((s + 1) * classes));
+      const LossSum of_row =
+          loss_of(*device, [&](LossSum* into) { run(1, std::span(labels).subspan(s, 1), row, into, {}); });
+      loss += static_cast<double>(weights[s]) * of_row.loss;
+      errors += of_row.errors;
+      for (std::size_t j = 0; j < classes; ++j) expected[s * classes + j] = weights[s] * row[j];
+    }
+    std::vector<float> all = logits;
+    const LossSum sum = loss_of(*device, [&](LossSum* into) { run(batch, labels, all, into, weights); });
+    CHECK(sum.loss == Approx(loss));
+    CHECK(sum.errors == errors);
+    CHECK(distance(all, expected) < 1e-6);
+  };
+  using Labels = std::span<const std::int32_t>;
+  using Weights = std::span<const float>;
+  check([&](std::size_t rows, Labels said, std::span<float> z, LossSum* into, Weights weigh) {
+    device->run(SoftmaxCrossEntropy{rows, classes, said, z, into, 0.1f, weigh});
+  });
+  check([&](std::size_t rows, Labels said, std::span<float> z, LossSum* into, Weights weigh) {
+    device->run(SquaredError{rows, classes, said, z, into, {}, weigh});
+  });
+  check([&](std::size_t rows, Labels said, std::span<float> z, LossSum* into, Weights weigh) {
+    device->run(FocalLoss{rows, classes, said, z, into, 2, weigh});
+  });
+}
+
 TEST_CASE("the focal loss is finite for outputs of any finite size", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const float gamma = GENERATE(0.f, 0.5f, 1.f, 2.f, 50.f);

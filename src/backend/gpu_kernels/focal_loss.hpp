@@ -17,7 +17,7 @@ struct FocalRows {
   };
 
   std::size_t batch, classes;
-  const std::int32_t* labels;
+  Labels labels;
   float* logits;
   RowLoss* rows;
   float gamma;
@@ -25,7 +25,7 @@ struct FocalRows {
   std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     float* const row = logits + block.index * classes;
-    const Target target = Target::of(labels[block.index], classes);
+    const Target target = Target::of(labels, block.index, classes);
     const Output largest = largest_of(block, classes, row, shared.outputs);
     const float of_label = row[target.label] - largest.value;
     const auto power = [&](std::size_t j) { return std::exp(row[j] - largest.value); };
@@ -37,7 +37,7 @@ struct FocalRows {
           thread, classes, threads,
           [&](std::size_t j) {
             if (!target.scored) return 0.f;
-            return j == target.label ? slope * q : -slope * (power(j) / sum);
+            return target.weight * (j == target.label ? slope * q : -slope * (power(j) / sum));
           },
           [&](std::size_t j, float gradient) { row[j] = gradient; });
     });

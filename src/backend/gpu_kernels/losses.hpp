@@ -44,15 +44,24 @@ PARAGRAD_HOST_DEVICE inline Output largest_of(const Block& block, std::size_t co
   return reduce(block, count, none, values, output, FirstLargest{});
 }
 
+/// Labels of rows, and their weights; null: all are 1.
+struct Labels {
+  const std::int32_t* labels;
+  const float* weights;
+};
+
 /// The state of a row's label.
 struct Target {
   bool scored;  ///< the row has a label
   bool named;   ///< and the label is a valid class
   std::size_t label;
+  float weight;  ///< of loss and gradient
 
-  PARAGRAD_HOST_DEVICE static Target of(std::int32_t said, std::size_t classes) {
+  PARAGRAD_HOST_DEVICE static Target of(const Labels& labels, std::size_t row, std::size_t classes) {
+    const std::int32_t said = labels.labels[row];
     const bool named = said >= 0 && static_cast<std::size_t>(said) < classes;
-    return {said != no_label, named, named ? static_cast<std::size_t>(said) : 0};
+    return {said != no_label, named, named ? static_cast<std::size_t>(said) : 0,
+            labels.weights == nullptr ? 1.f : labels.weights[row]};
   }
   PARAGRAD_HOST_DEVICE float wanted(std::size_t output) const { return output == label ? 1.f : 0.f; }
   PARAGRAD_HOST_DEVICE float wanted(std::size_t output, std::size_t classes, float smoothing) const {
@@ -61,7 +70,7 @@ struct Target {
 
   PARAGRAD_HOST_DEVICE RowLoss loss(double found, bool wrong) const {
     if (!scored) return {};
-    return {named ? found : std::numeric_limits<double>::quiet_NaN(), wrong ? 1 : 0};
+    return {named ? static_cast<double>(weight) * found : std::numeric_limits<double>::quiet_NaN(), wrong ? 1 : 0};
   }
 };
 
@@ -75,7 +84,7 @@ struct SoftmaxRows {
   };
 
   std::size_t batch, classes;
-  const std::int32_t* labels;
+  Labels labels;
   float* logits;
   RowLoss* rows;
   float smoothing;
@@ -83,7 +92,7 @@ struct SoftmaxRows {
   std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     float* const row = logits + block.index * classes;
-    const Target target = Target::of(labels[block.index], classes);
+    const Target target = Target::of(labels, block.index, classes);
     const Output largest = largest_of(block, classes, row, shared.outputs);
     float of_target = row[target.label] - largest.value;
     if (smoothing > 0) {
@@ -96,7 +105,9 @@ struct SoftmaxRows {
     block.each([&](std::uint32_t thread) {
       write_in_fours(
           thread, classes, threads,
-          [&](std::size_t j) { return target.scored ? power(j) / sum - target.wanted(j, classes, smoothing) : 0.f; },
+          [&](std::size_t j) {
+            return target.scored ? target.weight * (power(j) / sum - target.wanted(j, classes, smoothing)) : 0.f;
+          },
           [&](std::size_t j, float gradient) { row[j] = gradient; });
     });
     block.each([&](std::uint32_t thread) {
@@ -117,7 +128,7 @@ struct SquaredErrorRows {
   };
 
   std::size_t batch, outputs;
-  const std::int32_t* labels;
+  Labels labels;
   float* y;
   RowLoss* rows;
   const float* targets;
@@ -126,11 +137,12 @@ struct SquaredErrorRows {
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     float* const row = y + block.index * outputs;
     const float* const real = targets == nullptr ? nullptr : targets + block.index * outputs;
-    const Target target = Target::of(labels[block.index], outputs);
+    const Target target = Target::of(labels, block.index, outputs);
     const Output largest = largest_of(block, outputs, row, shared.outputs);
     const auto half_square = [&](std::size_t j) {
-      row[j] = target.scored ? row[j] - (real == nullptr ? target.wanted(j) : real[j]) : 0.f;
-      return 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
+      const float distance = target.scored ? row[j] - (real == nullptr ? target.wanted(j) : real[j]) : 0.f;
+      row[j] = target.weight * distance;
+      return 0.5 * static_cast<double>(distance) * static_cast<double>(distance);
     };
     const double sum = reduce(block, outputs, 0.0, shared.sums, half_square, Sum{});
     block.each([&](std::uint32_t thread) {
@@ -171,7 +183,7 @@ template <class Rows, class Kernel, class... More>
 void add_losses(auto& gpu, const Kernel& kernel, std::size_t width, float* outputs, More... more) {
   if (kernel.batch == 0) return;
   RowLoss* const rows = gpu.template scratch<RowLoss>("losses", kernel.batch);
-  gpu(Rows{kernel.batch, width, kernel.labels.data(), outputs, rows, more...});
+  gpu(Rows{kernel.batch, width, {kernel.labels.data(), data_of(kernel.weights)}, outputs, rows, more...});
   gpu(AddRowLosses{kernel.batch, rows, kernel.into});
 }
 

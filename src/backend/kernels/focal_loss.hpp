@@ -31,16 +31,17 @@ struct FocalLossOf {
   std::span<const std::int32_t> labels;
   std::span<Real> logits;
   LossSum* into;
-  Real gamma;  ///< at least 0
+  Real gamma;                          ///< at least 0
+  std::span<const Real> weights = {};  ///< [batch] or empty: see add_rows
 
   void check() const {
     expect_size(id, "labels", labels.size(), batch);
     expect_size(id, "logits", logits.size(), batch * classes);
+    if (!weights.empty()) expect_size(id, "weights", weights.size(), batch);
   }
   KernelCost cost() const { return streaming_cost(batch * classes, 5, 2); }
   void reference() const {
-    LossSum total;
-    for_labelled_rows(classes, labels, logits, [&](std::size_t label, Real* row) {
+    add_rows(classes, labels, weights, logits, into, [&](std::size_t label, Real* row, LossSum& total) {
       const bool wrong = is_error(classes, label, row);
       const Real largest = *std::max_element(row, row + classes), of_label = row[label] - largest;
       Real sum = 0, others = 0;
@@ -55,7 +56,6 @@ struct FocalLossOf {
       for (std::size_t j = 0; j < classes; ++j) row[j] *= -slope / sum;
       row[label] = slope * q;
     });
-    *into += total;
   }
   static Example<FocalLossOf> example(ExampleMemory& memory, std::size_t count) {
     constexpr std::size_t classes = 10;

@@ -26,17 +26,27 @@ bool is_error(std::size_t classes, std::size_t label, const Real* row) {
   return broken || static_cast<std::size_t>(std::max_element(row, row + classes) - row) != label;
 }
 
-/// Calls body(label, row) for the rows of outputs[batch][classes] that have a label, and clears the others.
-template <class Real, class Body>
-void for_labelled_rows(std::size_t classes, std::span<const std::int32_t> labels, std::span<Real> outputs,
-                       const Body& body) {
+/// For the rows of outputs[batch][classes] that have a label: add(label, row, sum) adds a row's loss and error to the sum
+/// and replaces the row with its gradient. weights[batch], if there are any: by what loss and gradient are multiplied.
+/// Clears the other rows.
+template <class Real, class Add>
+void add_rows(std::size_t classes, std::span<const std::int32_t> labels, std::span<const Real> weights,
+              std::span<Real> outputs, LossSum* into, const Add& add) {
+  LossSum total;
   for (std::size_t s = 0; s < labels.size(); ++s) {
     Real* const row = outputs.data() + s * classes;
-    if (labels[s] == no_label)
+    if (labels[s] == no_label) {
       std::fill_n(row, classes, Real(0));
-    else
-      body(class_of(labels[s], classes), row);
+    } else if (weights.empty()) {
+      add(class_of(labels[s], classes), row, total);
+    } else {
+      LossSum of_row;
+      add(class_of(labels[s], classes), row, of_row);
+      total += {static_cast<double>(weights[s]) * of_row.loss, of_row.errors};
+      for (std::size_t j = 0; j < classes; ++j) row[j] *= weights[s];
+    }
   }
+  *into += total;
 }
 
 /// Σ target·(row - largest) for a target that is smoothed over the classes.
@@ -51,7 +61,7 @@ Real target_output(std::size_t classes, std::size_t label, Real largest, const R
 
 /// *into += softmax cross-entropy, -Σ target·log p. Overwrites logits[batch][classes] with its gradient p - target.
 /// target = (1 - smoothing)·onehot(label) + smoothing/classes: label smoothing (Szegedy et al., CVPR 2016), none if 0.
-/// A row with label -1 has no loss, no error and a zero gradient, here and below.
+/// A row with label -1 has no loss, no error and a zero gradient, here and below. Errors are not weighted.
 template <class Real>
 struct SoftmaxCrossEntropyOf {
   static constexpr KernelId id = KernelId::softmax_cross_entropy;
@@ -60,16 +70,17 @@ struct SoftmaxCrossEntropyOf {
   std::span<const std::int32_t> labels;
   std::span<Real> logits;
   LossSum* into;
-  Real smoothing = 0;  ///< in [0, 1)
+  Real smoothing = 0;                  ///< in [0, 1)
+  std::span<const Real> weights = {};  ///< [batch] or empty: see add_rows
 
   void check() const {
     expect_size(id, "labels", labels.size(), batch);
     expect_size(id, "logits", logits.size(), batch * classes);
+    if (!weights.empty()) expect_size(id, "weights", weights.size(), batch);
   }
   KernelCost cost() const { return streaming_cost(batch * classes, 4, 2); }
   void reference() const {
-    LossSum total;
-    for_labelled_rows(classes, labels, logits, [&](std::size_t label, Real* row) {
+    add_rows(classes, labels, weights, logits, into, [&](std::size_t label, Real* row, LossSum& total) {
       const bool wrong = is_error(classes, label, row);
       const Real largest = *std::max_element(row, row + classes);
       const Real wanted = target_output(classes, label, largest, row, smoothing);
@@ -81,7 +92,6 @@ struct SoftmaxCrossEntropyOf {
       for (std::size_t j = 0; j < classes; ++j) row[j] = row[j] / sum - of_each;
       row[label] -= 1 - smoothing;
     });
-    *into += total;
   }
   static Example<SoftmaxCrossEntropyOf> example(ExampleMemory& memory, std::size_t count) {
     constexpr std::size_t classes = 10;
@@ -105,16 +115,17 @@ struct SquaredErrorOf {
   std::span<Real> y;
   LossSum* into;
   std::span<const Real> targets = {};  ///< [batch][outputs] or empty
+  std::span<const Real> weights = {};  ///< [batch] or empty: see add_rows
 
   void check() const {
     expect_size(id, "labels", labels.size(), batch);
     expect_size(id, "y", y.size(), batch * outputs);
     if (!targets.empty()) expect_size(id, "targets", targets.size(), batch * outputs);
+    if (!weights.empty()) expect_size(id, "weights", weights.size(), batch);
   }
   KernelCost cost() const { return streaming_cost(batch * outputs, 3, 2); }
   void reference() const {
-    LossSum total;
-    for_labelled_rows(outputs, labels, y, [&](std::size_t label, Real* row) {
+    add_rows(outputs, labels, weights, y, into, [&](std::size_t label, Real* row, LossSum& total) {
       if (targets.empty()) {
         total.errors += is_error(outputs, label, row);
         row[label] -= Real(1);
@@ -125,7 +136,6 @@ struct SquaredErrorOf {
       for (std::size_t j = 0; j < outputs; ++j)
         total.loss += 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
     });
-    *into += total;
   }
   static Example<SquaredErrorOf> example(ExampleMemory& memory, std::size_t count) {
     constexpr std::size_t classes = 10;
