@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/range.hpp"
 
 /// The columns of data/columns.def: named, typed values of samples.
 namespace paragrad::data {
@@ -51,6 +52,21 @@ using Width = std::size_t;
 using ColumnViews = PerColumn<columns::View>;     ///< of some rows, [rows][width]; empty: the data have no such column
 using ColumnValues = PerColumn<columns::Values>;  ///< likewise
 using ColumnWidths = PerColumn<columns::Width>;   ///< values for each sample; 0: the data have no such column
+
+inline ColumnViews views_of(const ColumnValues& values) {
+  ColumnViews views;
+  for_columns([](const auto&, const auto& all, auto& view) { view = all; }, values, views);
+  return views;
+}
+
+inline ColumnViews rows_of(const ColumnViews& all, const ColumnWidths& widths, core::Range rows) {
+  ColumnViews some;
+  const auto take = [&](const auto&, const auto& values, auto& mine, std::size_t width) {
+    mine = values.subspan(rows.begin * width, rows.size() * width);
+  };
+  for_columns(take, all, some, widths);
+  return some;
+}
 
 /// Throws ConfigError for a value that is not valid. row_of(i): the row of values [i·width, (i+1)·width). where: the data
 /// and their set, for the message.

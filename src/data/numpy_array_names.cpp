@@ -8,11 +8,17 @@
 namespace paragrad::data {
 namespace {
 
-constexpr std::array<ArrayKind, 3> array_kinds{feature_arrays, label_arrays, length_arrays};
+std::vector<ArrayKind> array_kinds() {
+  std::vector<ArrayKind> kinds{feature_arrays, label_arrays, length_arrays};
+  for_columns([&](const auto& column) {
+    if (column.name != "targets") kinds.push_back(column_arrays(column.name));
+  });
+  return kinds;
+}
 constexpr std::array<Subset, 3> all_subsets{Subset::train, Subset::valid, Subset::test};
 
 bool is_usual(const std::string& name) {
-  for (const ArrayKind& kind : array_kinds)
+  for (const ArrayKind& kind : array_kinds())
     for (const Subset subset : all_subsets)
       if (name == usual_name(kind, subset)) return true;
   return false;
@@ -42,7 +48,7 @@ std::vector<std::string> usual_names(const ArrayKind& kind, Subset subset) {
 
 std::vector<std::string> usual_array_names() {
   std::vector<std::string> all;
-  for (const ArrayKind& kind : array_kinds)
+  for (const ArrayKind& kind : array_kinds())
     for (const Subset subset : all_subsets)
       for (const std::string& name : usual_names(kind, subset)) all.push_back(name);
   return all;
@@ -56,7 +62,7 @@ ArrayNames::ArrayNames(const std::string& from, const std::vector<std::string>& 
       throw core::ConfigError(core::format(
           "`arrays` contains '{}': give pairs like x_train=NAME, y_test=NAME or lengths_valid=NAME, each once", text));
   }
-  for (const ArrayKind& kind : array_kinds)
+  for (const ArrayKind& kind : array_kinds())
     for (const Subset subset : all_subsets)
       if (!names_.contains(usual_name(kind, subset))) find(kind, subset, from, files);
 }

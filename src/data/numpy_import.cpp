@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -74,6 +75,7 @@ class NumpyImport {
                                            usual_name(length_arrays, subset),
                                            frames.empty() ? "missing" : "there without 'lengths_train'"));
     if (!frames.empty()) take(frames, [&](const NpyArray& array) { read_lengths(array, samples); });
+    read_columns(subset, samples, [](const NpyArray& array) { return array; });
     return samples;
   }
 
@@ -102,18 +104,50 @@ class NumpyImport {
         }
       read_features(array.rows(kept, 2, storage), subset, samples);
     });
-    take(y, [&](const NpyArray& array) {
+    const auto of_frames = [&](const NpyArray& array) {
       const std::size_t sequences = samples.lengths.size();
       const bool each = array.shape.size() == 1 && array.shape[0] == sequences;
       if (!each && (array.shape.size() < 2 || array.shape[0] != sequences || array.shape[1] != frames))
         throw core::ConfigError(
-            core::format("the array '{}' has the shape {}, but there are {} sequences of {} frames: give a label or "
-                         "targets for each frame, or one for each sequence",
+            core::format("the array '{}' has the shape {}, but there are {} sequences of {} frames: give a value for each "
+                         "frame, or one for each sequence",
                          array.name, core::join(array.shape, "x"), sequences, frames));
       if (each && subset == Subset::train)
         info_.taken.push_back(core::format("{}: of each sequence, the same for all of its frames", array.name));
-      read_answers(each ? array.rows(of_sequence, 1, storage) : array.rows(kept, 2, storage), subset, samples);
-    });
+      return each ? array.rows(of_sequence, 1, storage) : array.rows(kept, 2, storage);
+    };
+    take(y, [&](const NpyArray& array) { read_answers(of_frames(array), subset, samples); });
+    read_columns(subset, samples, of_frames);
+  }
+
+  /// All but targets. of_rows(array): the array with a value for each row.
+  template <class OfRows>
+  void read_columns(Subset subset, ImportedSamples& samples, const OfRows& of_rows) {
+    const auto read = [&]<class T>(const ColumnInfo<T>& column, std::vector<T>& values, std::size_t& width) {
+      const std::string name = column.name == "targets" ? "" : names_.of(column_arrays(column.name), subset);
+      if (subset == Subset::train && !name.empty()) width = 1;
+      if (column.name == "targets" || (name.empty() && width == 0)) return;
+      if (name.empty() || width == 0)
+        throw core::ConfigError(core::format("only some sets of '{}' have {}: '{}' is {}", options_.from, column.name,
+                                             usual_name(column_arrays(column.name), subset),
+                                             name.empty() ? "missing" : "there, but not that of the training set"));
+      take(name, [&](const NpyArray& array) { read_column(column, of_rows(array), values); });
+    };
+    for_columns(read, samples.columns, info_.widths);
+  }
+
+  template <class T>
+  void read_column(const ColumnInfo<T>& column, const NpyArray& array, std::vector<T>& values) const {
+    static_assert(std::is_floating_point_v<T>, "integers are to be read without rounding");
+    if (column.rank != 1 || array.is_text() || array.shape.empty() || array.shape[0] != rows_ || array.elements() != rows_)
+      throw core::ConfigError(core::format("the {} '{}' are {} of the shape {}: give a number for each of the {} samples",
+                                           column.name, array.name, array.dtype(), core::join(array.shape, "x"), rows_));
+    for (std::size_t i = 0; i < rows_; ++i) {
+      values.push_back(static_cast<T>(finite(array, i)));
+      if (!column.is_valid(values.back()))
+        throw core::ConfigError(
+            core::format("{} is {}, but a {} is {}", array.place(i), array.number(i), column.one, column.what));
+    }
   }
 
   template <class Use>
@@ -376,9 +410,15 @@ Imported import_numpy(const ImportNumpyOptions& options) { return NumpyImport(op
 
 void ImportNumpyOptions::describe(core::OptionList& list) {
   list.text("from", from, "an .npz file, or a folder of .npy files").required();
+  std::string others;
+  for_columns([&](const auto& column) {
+    if (column.name != "targets") others += core::format(", of {}_train", column.name);
+  });
   list.words("arrays", arrays,
-             "names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, y_valid, x_test, "
-             "y_test, and of lengths_train, lengths_valid, lengths_test, the numbers of frames of sequences");
+             core::format("names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, "
+                          "y_valid, x_test, y_test{}, and of lengths_train, lengths_valid, lengths_test, the numbers of "
+                          "frames of sequences",
+                          others));
   list.number("classes", classes, {.most = most_classes}, "number of classes (0: largest training label + 1)");
   describe_data_file(list, true);
   describe_scale(list);

@@ -10,10 +10,11 @@ namespace paragrad::data {
 namespace {
 
 template <class T>
-void append(DatasetWriter& writer, std::span<const std::byte> stored, std::span<const std::int32_t> labels) {
+void append(DatasetWriter& writer, std::span<const std::byte> stored, std::span<const std::int32_t> labels,
+            const ColumnViews& columns) {
   std::vector<T> features(stored.size() / sizeof(T));
   if (!features.empty()) std::memcpy(features.data(), stored.data(), stored.size());
-  writer.append(std::span<const T>(features), labels);
+  writer.append(std::span<const T>(features), labels, columns);
 }
 
 void write(const Dataset& dataset, Subset subset, std::span<const std::int32_t> labels, DatasetWriter& writer) {
@@ -23,8 +24,9 @@ void write(const Dataset& dataset, Subset subset, std::span<const std::int32_t> 
   const auto rows = [&](std::size_t begin, std::size_t end) {
     const auto stored = dataset.rows(subset, begin, end - begin);
     const auto mine = labels.subspan(begin, end - begin);
-    dataset.info().encoding.type == core::NumberType::uint8 ? append<std::uint8_t>(writer, stored, mine)
-                                                            : append<float>(writer, stored, mine);
+    const ColumnViews columns = rows_of(dataset.columns(subset), dataset.info().widths, {begin, end});
+    dataset.info().encoding.type == core::NumberType::uint8 ? append<std::uint8_t>(writer, stored, mine, columns)
+                                                            : append<float>(writer, stored, mine, columns);
   };
   writer.begin(subset, labels.size());
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {

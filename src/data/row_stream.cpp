@@ -98,13 +98,9 @@ Batch RowStream::next(std::size_t at_most) {
   const std::size_t first = position_;
   position_ += std::min(at_most, remaining());
   const core::Range range{first, position_};
-  ColumnViews columns;
-  const auto take = [&]<class T>(const ColumnInfo<T>&, const std::vector<T>& all, std::span<const T>& mine,
-                                 std::size_t width) { mine = std::span(all).subspan(first * width, range.size() * width); };
-  for_columns(take, current_.columns, columns, dataset_->info().widths);
   return {.features = {},
           .labels = range.of(std::span<const std::int32_t>(current_.labels)),
-          .columns = columns,
+          .columns = rows_of(views_of(current_.columns), dataset_->info().widths, range),
           .rows = range.of(std::span<const std::uint32_t>(current_.rows)),
           .stored = {.windows = range.of(std::span<const std::uint32_t>(current_.windows)),
                      .split = &current_,

@@ -69,11 +69,7 @@ class RowsOfColumns {
     };
     for_columns(add, all_, some_, widths_);
   }
-  ColumnViews views() const {
-    ColumnViews views;
-    for_columns([](const auto&, const auto& some, auto& view) { view = some; }, some_, views);
-    return views;
-  }
+  ColumnViews views() const { return views_of(some_); }
   void clear() { some_ = {}; }
 
  private:
