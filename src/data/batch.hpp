@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/range.hpp"
-#include "data/columns.hpp"
+#include "data/sample_columns.hpp"
 #include "data/split.hpp"
 
 namespace paragrad::data {

@@ -207,9 +207,11 @@ void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
                                                         : Array::load<float>(file, group + "/features", features, map);
   if (info.classes > 0) arrays.labels = load_column<std::int32_t>(file, group + "/labels", subset, {});
   const auto read = [&]<class T>(const ColumnInfo<T>& column, Array& array, std::size_t width) {
+    const std::string name = core::format("{}/{}", group, column.name);
+    if (width == 0 && file.exists(name))
+      throw broken(file, core::format("{} is there, but the file does not name it among its columns", name));
     if (width == 0) return;
-    array = load_column<T>(file, core::format("{}/{}", group, column.name), subset,
-                           column.rank == 1 ? std::vector<std::size_t>{} : std::vector{width});
+    array = load_column<T>(file, name, subset, column.rank == 1 ? std::vector<std::size_t>{} : std::vector{width});
   };
   for_columns(read, arrays.columns, info.widths);
   if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/encoding.hpp"
-#include "data/columns.hpp"
 #include "data/context.hpp"
 #include "data/image_shape.hpp"
+#include "data/sample_columns.hpp"
 
 namespace paragrad::data {
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -19,10 +20,10 @@
 #include "core/options.hpp"
 #include "core/sha256.hpp"
 #include "data/csv_header.hpp"
-#include "data/importer.hpp"
 #include "data/npy.hpp"
 #include "data/numpy_array_names.hpp"
 #include "data/numpy_files.hpp"
+#include "data/padded_sequences.hpp"
 #include "data/rounded_columns.hpp"
 #include "data/text_labels.hpp"
 
@@ -84,37 +85,15 @@ class NumpyImport {
   void read_sequences(const std::string& x, const std::string& y, const std::string& lengths, Subset subset,
                       ImportedSamples& samples) {
     if (!lengths.empty()) take(lengths, [&](const NpyArray& array) { read_each_length(array, samples); });
-    std::vector<std::size_t> kept, of_sequence;  // numbers of frames, and of the sequences that they belong to
-    std::size_t frames = 0;
-    std::vector<std::byte> storage;
+    std::optional<PaddedSequences> sequences;
     take(x, [&](const NpyArray& array) {
-      if (array.shape.size() != 3 || array.elements() == 0)
-        throw core::ConfigError(
-            core::format("the array '{}' has the shape {}: `layout` sequences is for sequences x frames x features",
-                         array.name, core::join(array.shape, "x")));
-      frames = array.shape[1];
-      if (samples.lengths.empty()) samples.lengths.assign(array.shape[0], frames);
-      if (samples.lengths.size() != array.shape[0] || std::ranges::max(samples.lengths) > frames)
-        throw core::ConfigError(core::format("the lengths '{}' do not fit '{}', which has {} sequences of {} frames",
-                                             lengths, array.name, array.shape[0], frames));
-      for (std::size_t s = 0; s < samples.lengths.size(); ++s)
-        for (std::size_t t = 0; t < samples.lengths[s]; ++t) {
-          kept.push_back(s * frames + t);
-          of_sequence.push_back(s);
-        }
-      read_features(array.rows(kept, 2, storage), subset, samples);
+      sequences.emplace(array, samples.lengths, lengths);
+      read_features(sequences->features(array), subset, samples);
     });
     const auto of_frames = [&](const NpyArray& array) {
-      const std::size_t sequences = samples.lengths.size();
-      const bool each = array.shape.size() == 1 && array.shape[0] == sequences;
-      if (!each && (array.shape.size() < 2 || array.shape[0] != sequences || array.shape[1] != frames))
-        throw core::ConfigError(
-            core::format("the array '{}' has the shape {}, but there are {} sequences of {} frames: give a value for each "
-                         "frame, or one for each sequence",
-                         array.name, core::join(array.shape, "x"), sequences, frames));
-      if (each && subset == Subset::train)
+      if (sequences->has_value_of_sequence(array) && subset == Subset::train)
         info_.taken.push_back(core::format("{}: of each sequence, the same for all of its frames", array.name));
-      return each ? array.rows(of_sequence, 1, storage) : array.rows(kept, 2, storage);
+      return sequences->values(array);
     };
     take(y, [&](const NpyArray& array) { read_answers(of_frames(array), subset, samples); });
     read_columns(subset, samples, of_frames);
@@ -407,31 +386,5 @@ class NumpyImport {
 }  // namespace
 
 Imported import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
-
-void ImportNumpyOptions::describe(core::OptionList& list) {
-  list.text("from", from, "an .npz file, or a folder of .npy files").required();
-  std::string others;
-  for_columns([&](const auto& column) {
-    if (column.name != "targets") others += core::format(", of {}_train", column.name);
-  });
-  list.words("arrays", arrays,
-             core::format("names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, "
-                          "y_valid, x_test, y_test{}, and of lengths_train, lengths_valid, lengths_test, the numbers of "
-                          "frames of sequences",
-                          others));
-  list.number("classes", classes, {.most = most_classes}, "number of classes (0: largest training label + 1)");
-  describe_data_file(list, true);
-  describe_scale(list);
-  list.choice(
-      "layout", layout, {"auto", "channels-last", "channels-first", "sequences"},
-      "of images with channels: channels-last (samples x height x width x channels), channels-first, or auto, the "
-      "former unless the shape looks like the latter; sequences: sequences x frames x features, of which lengths may "
-      "name how many frames each has");
-}
-
-Importer numpy_importer() {
-  return {"numpy", "convert NumPy arrays, x_train, y_train and others, into a data file",
-          "`from` images.npz `name` images `valid` 10 `out` images.h5", import_with<ImportNumpyOptions>(import_numpy)};
-}
 
 }  // namespace paragrad::data

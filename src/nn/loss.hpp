@@ -37,6 +37,7 @@ struct LossEntry {
   core::EntryInfo info;
   std::function<std::unique_ptr<const Loss>(const core::Settings&)> make;
 
+  bool takes_weights = true;         ///< of samples, by which it multiplies what each adds to the loss
   bool takes_targets = false;        ///< real-valued ones; every loss takes labels of classes
   bool of_log_probabilities = true;  ///< outputs are these but for a constant per row: their softmax are posteriors
 

@@ -18,6 +18,12 @@ void check_pretraining(const TrainingOptions& options, const nn::Graph& network)
 }
 
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {
+  if (options.pretraining.epochs > 0 && dataset.info().widths.weights > 0)
+    throw core::ConfigError(
+        core::format("'{}' has weights of samples, which pretraining does not take: pretrain on a data file without them, "
+                     "with `epochs` 0, "
+                     "and give the checkpoint to `init`",
+                     dataset.info().path));
   if (options.pretraining.epochs == 0 ||
       rbm::parse_visible_units(options.pretraining.visible_units) == rbm::VisibleUnits::gaussian)
     return;

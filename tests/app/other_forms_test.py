@@ -162,7 +162,7 @@ class Arrays(ImportTest):
         trained = run("train", "--data", self.own / "out.h5", "--model", "2-lstm4-1", "--loss", "squared_error", "--learning-rate", "0.01", "--epochs", 1, "--blocks", 2)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.refused("import-numpy", self.arrays(x=x, y=npy((4, 5), bytes(labels)), lengths=npy((4,), bytes([6, 3, 1, 4]))), "do not fit", "4 sequences of 5 frames", more=("--layout", "sequences"))
-        self.refused("import-numpy", self.arrays(x=x, y=npy((5, 4), bytes(labels))), "5x4", "a label or targets for each frame", more=("--layout", "sequences"))
+        self.refused("import-numpy", self.arrays(x=x, y=npy((5, 4), bytes(labels))), "5x4", "a value for each frame", more=("--layout", "sequences"))
         self.refused("import-numpy", self.arrays(x=flat(range(20)), y=npy((20,), bytes(labels))), "sequences x frames x features", more=("--layout", "sequences"))
         self.refused("import-numpy", self.arrays(x=x, y=npy((4, 5), bytes(labels)), lengths=npy((4,), bytes(lengths))), "--layout sequences")
 

@@ -22,7 +22,8 @@ class CrossEntropy : public Loss {
 
   void run(backend::KernelQueue& queue, const data::Batch& batch, std::size_t width, std::span<float> outputs,
            backend::LossSum* into) const override {
-    queue.run(backend::SoftmaxCrossEntropy{batch.size(), width, batch.labels, outputs, into, smoothing_});
+    queue.run(
+        backend::SoftmaxCrossEntropy{batch.size(), width, batch.labels, outputs, into, smoothing_, batch.columns.weights});
   }
   double without_learning(std::size_t classes, double) const override { return std::log(static_cast<double>(classes)); }
 

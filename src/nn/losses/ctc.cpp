@@ -23,6 +23,7 @@ LossEntry ctc_loss() {
        .summary = "connectionist temporal classification: labels without their alignment to frames",
        .source = "Graves et al., ICML 2006"});
   entry.is_aligned = false;
+  entry.takes_weights = false;
   return entry;
 }
 

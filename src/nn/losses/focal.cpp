@@ -24,7 +24,8 @@ class Focal : public Loss {
 
   void run(backend::KernelQueue& queue, const data::Batch& batch, std::size_t width, std::span<float> outputs,
            backend::LossSum* into) const override {
-    queue.run(backend::FocalLoss{batch.size(), width, batch.labels, outputs, into, static_cast<float>(gamma_)});
+    queue.run(backend::FocalLoss{batch.size(), width, batch.labels, outputs, into, static_cast<float>(gamma_),
+                                 batch.columns.weights});
   }
   double without_learning(std::size_t classes, double) const override {
     const double p = 1 / static_cast<double>(classes);

@@ -10,7 +10,8 @@ class SquaredError : public Loss {
 
   void run(backend::KernelQueue& queue, const data::Batch& batch, std::size_t width, std::span<float> outputs,
            backend::LossSum* into) const override {
-    queue.run(backend::SquaredError{batch.size(), width, batch.labels, outputs, into, batch.columns.targets});
+    queue.run(backend::SquaredError{batch.size(), width, batch.labels, outputs, into, batch.columns.targets,
+                                    batch.columns.weights});
   }
   double without_learning(std::size_t classes, double target_variance) const override {
     return target_variance > 0 ? target_variance / 2 : 0.5 * (1 - 1 / static_cast<double>(classes));

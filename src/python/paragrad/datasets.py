@@ -19,7 +19,7 @@ from . import _core, training
 from .runs import Error
 from .temporary import TemporaryFolder
 
-ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths"))]  # for messages; others are known, too
+ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths", "weights"))]  # for messages; others are known, too
 OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "scale", "layout", "seed"]  # of dataset()
 
 _folder: TemporaryFolder | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
@@ -37,7 +37,7 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
     valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. scale: of uint8, "bytes"
     (255 is seen as 1) or "none". layout: of images, "channels-last" or "channels-first"; "sequences" if x is sequences x frames x features,
     with y for each frame or for each sequence. Or give arrays by their names there:
-    x_train=, y_train=, lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=. Warns of what is probably not meant.
+    x_train=, y_train=, lengths_train= (of sequences), weights_train= (of samples, in the loss), x_valid=, y_valid=, x_test=, y_test=. Warns of what is probably not meant.
     """
     given = arrays_of({"x": x, "y": y} | arrays, OPTIONS, layout)
     drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}

@@ -90,6 +90,9 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
     throw core::ConfigError(
         core::format("'{}' has real-valued targets, for which the loss is {}, not {} (to have classes, import integers)",
                      source.info.path, losses_of_targets(), options.loss));
+  if (source.info.widths.weights > 0 && !nn::loss_entry(options.loss).takes_weights)
+    throw core::ConfigError(core::format("'{}' has weights of samples, which the loss {} does not take: leave them out",
+                                         source.info.path, options.loss));
   if (reads_tokens(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(core::format(
         "loss '{}' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`",
@@ -108,26 +111,40 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
                                          wanted.what, fitting_zoo_model(options.model, source.info)));
 }
 
-/// In two passes over the targets, row by row.
+/// Of the training set.
+double mean_weight(const data::Dataset& dataset) {
+  const std::span<const float> weights = dataset.columns(data::Subset::train).weights;
+  double sum = 0;
+  for (const float weight : weights) sum += weight;
+  return weights.empty() ? 1 : sum / static_cast<double>(weights.size());
+}
+
+/// In two passes over the targets, row by row; a row counts as often as its weight says.
 double variance_of_targets(const data::Dataset& dataset) {
   const std::size_t count = dataset.info().widths.targets, samples = dataset.info().samples[0];
   if (count == 0) return 0;
-  const std::span<const float> all = dataset.columns(data::Subset::train).targets;
+  const data::ColumnViews columns = dataset.columns(data::Subset::train);
+  const auto weight = [&](std::size_t row) { return columns.weights.empty() ? 1.0 : columns.weights[row]; };
   std::vector<double> means(count, 0);
+  double weights = 0;
   for (std::size_t row = 0; row < samples; ++row) {
-    const auto targets = all.subspan(row * count, count);
-    for (std::size_t k = 0; k < count; ++k) means[k] += targets[k];
+    const auto targets = columns.targets.subspan(row * count, count);
+    for (std::size_t k = 0; k < count; ++k) means[k] += weight(row) * targets[k];
+    weights += weight(row);
   }
-  for (double& mean : means) mean /= static_cast<double>(samples);
+  for (double& mean : means) mean /= weights;
   double squares = 0;
   for (std::size_t row = 0; row < samples; ++row) {
-    const auto targets = all.subspan(row * count, count);
-    for (std::size_t k = 0; k < count; ++k) squares += (targets[k] - means[k]) * (targets[k] - means[k]);
+    const auto targets = columns.targets.subspan(row * count, count);
+    for (std::size_t k = 0; k < count; ++k) squares += weight(row) * (targets[k] - means[k]) * (targets[k] - means[k]);
   }
   return squares / static_cast<double>(samples);
 }
 
 void check_targets(const TrainingData& source) {
+  if (source.mean_weight == 0)
+    throw core::ConfigError(
+        core::format("all weights of the training set of '{}' are 0: there is nothing to learn", source.info.path));
   if (source.info.widths.targets > 0 && source.target_variance == 0)
     throw core::ConfigError(core::format(
         "the targets of the training set of '{}' are all the same: there is nothing to learn", source.info.path));
@@ -241,6 +258,7 @@ TrainingData open_data(const TrainingOptions& options, const std::vector<std::st
   source.info = source.dataset->info();
   check_fit(options, source);
   check(source.info);
+  source.mean_weight = mean_weight(*source.dataset);
   source.target_variance = variance_of_targets(*source.dataset);
   cut_sequences(options, source);
   source.prefetcher = std::make_shared<data::Prefetcher>();

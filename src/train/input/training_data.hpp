@@ -29,7 +29,10 @@ struct TrainingData {
   /// For a recurrent model: the chunks that sequences are cut into, which are its samples; null: samples are rows.
   std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
 
-  /// Variance of the training set's real-valued targets, summed over the targets of a sample; 0: there are none.
+  double mean_weight = 1;  ///< of the training set's samples
+
+  /// Sum of the squared distances of the training set's real-valued targets to their means, times weights, per sample; 0:
+  /// there are none.
   double target_variance = 0;
 
   /// Their tokens, if the loss reads these (nn::LossEntry::is_aligned).

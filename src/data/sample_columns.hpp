@@ -11,7 +11,7 @@
 #include "core/format.hpp"
 #include "core/range.hpp"
 
-/// The columns of data/columns.def: named, typed values of samples.
+/// The columns of data/sample_columns.def: named, typed values of samples.
 namespace paragrad::data {
 
 template <class T>
@@ -23,12 +23,13 @@ struct ColumnInfo {
 };
 
 inline bool is_finite(float value) { return std::isfinite(value); }
+inline bool is_weight(float value) { return std::isfinite(value) && value >= 0; }
 
 /// Something of each column: `columns.targets`.
 template <template <class> class Of>
 struct PerColumn {
 #define COLUMN(name, Type, rank, is_valid, one, what) Of<Type> name{};
-#include "data/columns.def"
+#include "data/sample_columns.def"
 #undef COLUMN
 };
 
@@ -36,7 +37,7 @@ struct PerColumn {
 template <class With, class... Sets>
 void for_columns(const With& with, Sets&... sets) {
 #define COLUMN(name, Type, rank, is_valid, one, what) with(ColumnInfo<Type>{#name, rank, is_valid, one, what}, sets.name...);
-#include "data/columns.def"
+#include "data/sample_columns.def"
 #undef COLUMN
 }
 
