@@ -28,7 +28,7 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
   const auto network = std::make_shared<const nn::Graph>(nn::make_graph(options.model));
-  if (network->is_recurrent())
+  if (network->reads_sequences())
     throw core::ConfigError("--device-rate assumes independent samples: leave it out with recurrent models");
   const auto learner = train::network_learners(network, options)(*device, samples, false);
   train::LearnerCost cost(*learner, device->call_times());

@@ -9,8 +9,8 @@
 
 namespace paragrad::nn {
 
-bool Graph::is_recurrent() const {
-  return std::ranges::any_of(nodes_, [](const Node& node) { return node.op->is_recurrent(); });
+bool Graph::reads_sequences() const {
+  return std::ranges::any_of(nodes_, [](const Node& node) { return node.op->reads_sequences(); });
 }
 
 namespace {

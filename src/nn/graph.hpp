@@ -78,7 +78,7 @@ class Graph {
   /// Number of streams of random numbers. A part of a graph has the whole graph's.
   std::uint32_t streams() const { return streams_; }
 
-  bool is_recurrent() const;
+  bool reads_sequences() const;
 
   /// The first node that cannot be trained yet, or that needs whole minibatches; nullptr: none.
   const Node* not_computable() const;

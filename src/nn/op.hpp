@@ -93,7 +93,7 @@ class Op {
   virtual bool computable() const { return true; }
 
   /// Whether the rows of a minibatch are frames of sequences that depend on each other.
-  virtual bool is_recurrent() const { return false; }
+  virtual bool reads_sequences() const { return false; }
 
   /// Whether a sample's outputs depend on the other samples of its minibatch, which then cannot be cut into micro-batches.
   virtual bool needs_whole_minibatch() const { return false; }

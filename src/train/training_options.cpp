@@ -213,7 +213,7 @@ void TrainingOptions::describe_samples(core::OptionList& list) {
   list.text("chunks", chunks,
             "recurrent models: take whole sequences (whole), or chunks with frames of context before and after (21-64+21), "
             "which may overlap (21-64+21/32)")
-      .when(model.empty() || nn::make_graph(model).is_recurrent(),
+      .when(model.empty() || nn::make_graph(model).reads_sequences(),
             core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
 }
 

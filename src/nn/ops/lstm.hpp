@@ -21,7 +21,7 @@ class Lstm final : public Op {
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<ParameterSpec> parameters(Types inputs) const override;
   std::vector<MemorySpec> memory(Types inputs) const override;
-  bool is_recurrent() const override { return true; }
+  bool reads_sequences() const override { return true; }
   bool has_state_gradient() const override { return true; }
   bool backward_reads_output(std::size_t) const override { return true; }
   std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;

@@ -93,7 +93,7 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (source.info.widths.weights > 0 && !nn::loss_entry(options.loss).takes_weights)
     throw core::ConfigError(core::format("'{}' has weights of samples, which the loss {} does not take: leave them out",
                                          source.info.path, options.loss));
-  if (reads_tokens(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
+  if (reads_tokens(options) && (!source.network->reads_sequences() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(core::format(
         "loss '{}' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`",
         options.loss));
@@ -203,7 +203,7 @@ data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std:
 /// Sets the sequences that a recurrent model trains on, and their target tokens if the loss needs them; does nothing for
 /// other models.
 void cut_sequences(const TrainingOptions& options, TrainingData& source) {
-  if (!source.network->is_recurrent()) return;
+  if (!source.network->reads_sequences()) return;
   const data::Chunking chunking = data::parse_chunking(options.chunks);
   for (std::size_t i = 0; i < source.sequences.size(); ++i)
     source.sequences[i] =
