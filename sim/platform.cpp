@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/sha256.hpp"
 #include "core/toml.hpp"
 #include "sim/builtin_platforms.hpp"
 #include "sim/platform_section.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -270,7 +270,7 @@ std::string text_of(const std::string& path) {
   if (std::filesystem::file_size(path, missing) > longest_file && !missing)
     throw core::ConfigError(core::format("'{}' is no platform file: it is longer than a megabyte", path));
   try {
-    return core::read_text(path);
+    return system::read_text(path);
   } catch (const core::ConfigError&) {
     const bool is_name = path.find_first_of("/.") == std::string::npos;
     throw core::ConfigError(

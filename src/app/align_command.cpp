@@ -1,13 +1,14 @@
 #include <optional>
 
+#include "app/commands.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "data/relabel.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -43,7 +44,7 @@ class Alignment : public Job {
 };
 
 void Alignment::prepare(const Process& process) {
-  if (process.leads()) core::require_replaceable(arguments_.out);
+  if (process.leads()) system::require_replaceable(arguments_.out);
   scorer_.emplace(arguments_);
   use_with(scorer_->model(), parser_, arguments_);
   if (scorer_->words().has_variants())

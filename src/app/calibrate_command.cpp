@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/option_use.hpp"
@@ -11,13 +11,13 @@
 #include "backend/device.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "sim/calibration/calibration.hpp"
 #include "sim/calibration/platform_text.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -76,7 +76,7 @@ class PlatformFile {
     return arguments.out;
   }
 
-  core::FileReplacement file_;
+  system::FileReplacement file_;
 };
 
 void print_points(const char* level, const calibration::Level& measured, const calibration::Level& simulated) {

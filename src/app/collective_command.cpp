@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/collective_measurement.hpp"
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"

@@ -8,7 +8,6 @@
 #include "app/foreign_words.hpp"
 #include "app/option_values.hpp"
 #include "app/option_words.hpp"
-#include "app/program_parser.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"

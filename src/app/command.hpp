@@ -11,6 +11,8 @@
 
 namespace paragrad::app {
 
+inline constexpr const char* program_name = "paragrad";
+
 /// Exit codes of the program.
 enum ExitCode : int {
 #define EXIT_CODE(name, number, meaning) name = (number),
@@ -23,10 +25,6 @@ struct Command {
   std::shared_ptr<CLI::App> parser;
   std::function<int()> run;
 };
-
-#define COMMAND(name, function, purpose) Command function();
-#include "app/commands.def"
-#undef COMMAND
 
 /// An option parser with this program's conventions: flat keys, the same on the command line and in the --config file;
 /// unknown keys are errors; --help shows the defaults. Lists of commands show the first line of the description.

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/comparison.hpp"
 #include "app/described_options.hpp"
 #include "app/finished_run.hpp"
@@ -10,8 +10,8 @@
 #include "app/run_labels.hpp"
 #include "app/run_output.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::app {
 namespace fs = std::filesystem;
@@ -54,7 +54,7 @@ std::vector<std::string> run_folders(const std::string& folder) {
 
 std::string why_unfinished(const std::string& folder) {
   const std::string failure = folder + ".failure";
-  return fs::is_regular_file(failure) ? core::read_text(failure) : "it has not finished";
+  return fs::is_regular_file(failure) ? system::read_text(failure) : "it has not finished";
 }
 
 /// The runs to compare. Those of a search that have not finished are left out, with a note on stderr.

@@ -1,4 +1,4 @@
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/data_imports.hpp"
 #include "app/described_options.hpp"
 #include "app/option_use.hpp"

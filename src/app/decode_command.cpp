@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/commands.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -90,7 +91,7 @@ class Decoding : public Job {
 void Decoding::prepare(const Process& process) {
   scorer_.emplace(arguments_);
   use_with(scorer_->model(), parser_, arguments_);
-  if (process.leads()) core::require_replaceable(arguments_.result);
+  if (process.leads()) system::require_replaceable(arguments_.result);
   if (!arguments_.silence.empty()) silence_ = scorer_->words().find(arguments_.silence);
 }
 
@@ -126,8 +127,8 @@ void Decoding::finish(const core::Json& world) {
       words.substitutions, words.deletions, words.insertions, 100 * found_.frame_error());
   print_simulated_time(world);
   if (!arguments_.result.empty())
-    core::replace_file(arguments_.result,
-                       [&](std::ostream& out) { out << core::text_of(record_of(found_, subset), 1) << "\n"; });
+    system::replace_file(arguments_.result,
+                         [&](std::ostream& out) { out << core::text_of(record_of(found_, subset), 1) << "\n"; });
 }
 
 int decode(DecodeArguments& arguments, const CLI::App& parser) {

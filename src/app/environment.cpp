@@ -11,9 +11,9 @@
 #include "backend/device.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/build_info.hpp"
-#include "core/cores.hpp"
 #include "core/json.hpp"
 #include "data/hdf5_version.hpp"
+#include "system/cores.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -46,7 +46,7 @@ core::Json environment(std::string_view device) {
         {"blas", backend::blas_description()},
         {"cuda", backend::cuda_description()},
         {"hdf5", data::hdf5_version()}}},
-      {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", core::available_cores()}}},
+      {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", system::available_cores()}}},
   };
   for (const core::AddedSource& source : core::added_sources()) found["program"]["added"][source.file] = source.sha256;
   if (!device.empty())

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::app {
 namespace fs = std::filesystem;
@@ -97,7 +97,7 @@ core::Json read_manifest(const std::string& folder) {
   const std::string path = folder + "/manifest.json";
   if (!std::filesystem::is_regular_file(path))
     throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
-  const std::string text = core::read_text(path);
+  const std::string text = system::read_text(path);
   try {
     return core::parse_json(text);
   } catch (const std::exception& error) {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/foreign_words.hpp"
 #include "app/option_values.hpp"

@@ -8,9 +8,9 @@
 #include "comm/lists.hpp"
 #include "comm/wrappers/recording_worker.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "metrics/activity_log.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -138,8 +138,9 @@ void Instruments::write(const metrics::RunFolder& folder, const char* clock) {
   timeline_.clock = clock;
   // Taken only now: the last message has arrived.
   for (std::size_t i = 0; i < logs_.size(); ++i) timeline_.workers[i] = logs_[i]->take();
-  core::replace_file(
-      folder.file("timeline.json"), [&](std::ostream& out) { metrics::write_trace(timeline_, out); }, core::Links::replace);
+  system::replace_file(
+      folder.file("timeline.json"), [&](std::ostream& out) { metrics::write_trace(timeline_, out); },
+      system::Links::replace);
 }
 
 }  // namespace paragrad::app

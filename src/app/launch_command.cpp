@@ -11,19 +11,19 @@
 #include <thread>
 #include <vector>
 
-#include "app/child_process.hpp"
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/interruption.hpp"
 #include "app/launch_rules.hpp"
-#include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "app/saved_so_far.hpp"
 #include "comm/membership.hpp"
 #include "core/errors.hpp"
-#include "core/folder_lock.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
+#include "system/child_process.hpp"
+#include "system/folder_lock.hpp"
+#include "system/own_program.hpp"
 #include "train/state/progress_file.hpp"
 #include "train/state/state_store.hpp"
 
@@ -165,7 +165,7 @@ class Launch {
   Launch(const LaunchArguments& arguments, Training training)
       : arguments_(arguments),
         training_(std::move(training)),
-        program_(own_program()),
+        program_(system::own_program()),
         file_(arguments.ranks_file),
         wanted_(at_most_one_per_worker(file_.ranks().value_or(arguments.ranks))) {
     if (arguments.launcher.find(place_of_ranks) == std::string::npos)
@@ -174,13 +174,13 @@ class Launch {
   }
 
   int run() {
-    const core::FolderLock alone(training_.out, ".launch");  // its trainings lock the folder one after the other
+    const system::FolderLock alone(training_.out, ".launch");  // its trainings lock the folder one after the other
     const HeededSignals heeded;
     const LoneNotice alone_tells;
     while (!told_to_stop) {
       ranks_ = wanted_;
       last_state_ = state();
-      ChildProcess job(command(), "");
+      system::ChildProcess job(command(), "");
       const std::optional<int> code = watch(job);
       if (code == success && restarts_ > 0)
         say(core::format("finished after {} restart{}; {} block{} trained twice", restarts_, restarts_ == 1 ? "" : "s",
@@ -218,7 +218,7 @@ class Launch {
 
   /// Until the job has ended, or a state was saved and it is to stop or to go on with other ranks. Returns the exit code, or
   /// nothing.
-  std::optional<int> watch(ChildProcess& job) {
+  std::optional<int> watch(system::ChildProcess& job) {
     std::optional<Clock::time_point> since;
     std::string before;
     while (true) {
@@ -253,7 +253,7 @@ class Launch {
     const auto give_up = Clock::now() + 30s;
     while (Clock::now() < give_up && !told_to_stop) {
       try {
-        const core::FolderLock lock(training_.out);
+        const system::FolderLock lock(training_.out);
         return;
       } catch (const core::ConfigError&) {
         std::this_thread::sleep_for(20ms);

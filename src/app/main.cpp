@@ -12,9 +12,9 @@
 #include "comm/communicator.hpp"
 #include "comm/mpi/rank_guard.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "system/files.hpp"
 
 using namespace paragrad;
 
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   } catch (const core::ConfigError& error) {
     return fail(error.what(), app::user_error);
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(core::describe(error), app::user_error);
+    return fail(system::describe(error), app::user_error);
   } catch (const std::bad_alloc&) {
     return fail(core::out_of_memory(), app::user_error);
   } catch (const comm::Failure& error) {  // an emulated failure

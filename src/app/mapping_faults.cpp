@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "app/command.hpp"
-#include "core/mapping_fault.hpp"
+#include "system/mapping_fault.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -33,8 +33,9 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
   char text[3072];
   std::copy(prefix.begin(), prefix.end(), text);
   const std::string_view sentence =
-      info->si_code == BUS_ADRERR ? core::describe_mapping_fault(info->si_addr, std::span(text).subspan(prefix.size(), 2900))
-                                  : std::string_view();
+      info->si_code == BUS_ADRERR
+          ? system::describe_mapping_fault(info->si_addr, std::span(text).subspan(prefix.size(), 2900))
+          : std::string_view();
   if (sentence.empty()) return pass_on(signal, *info);
   while (one_speaks.test_and_set()) ::pause();  // other threads may read the same file
   text[prefix.size() + sentence.size()] = '\0';

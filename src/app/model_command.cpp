@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
@@ -102,8 +102,8 @@ void print_table(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs,
       "\nPer {}: mult-adds of the forward pass; flops of the forward and the backward pass.\n"
       "Training with {}: {} for parameters, gradient and optimiser, {} for a copy of the model, and {} per {}; {} for a "
       "minibatch of {}.\n",
-      graph.reads_sequences() ? "frame" : "sample", arguments.optimiser, bytes(totals.replica_bytes), bytes(totals.copy_bytes),
-      bytes(totals.sample_bytes), graph.reads_sequences() ? "frame" : "sample",
+      graph.reads_sequences() ? "frame" : "sample", arguments.optimiser, bytes(totals.replica_bytes),
+      bytes(totals.copy_bytes), bytes(totals.sample_bytes), graph.reads_sequences() ? "frame" : "sample",
       bytes(totals.training_bytes(arguments.minibatch)), arguments.minibatch);
 }
 

@@ -157,13 +157,4 @@ OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std
   return result;
 }
 
-void settle(const OptionUse& use, TrainingArguments& arguments) {
-  use.check();
-  train::TrainingOptions& options = arguments.options;
-  for (core::Settings* settings : {&options.strategy_settings, &options.optimiser.settings, &options.schedule.settings})
-    use.keep_used(*settings);
-  if (arguments.gradient_bits != 32)
-    options.strategy_settings["compression"] = core::format("bits:{}", arguments.gradient_bits);
-}
-
 }  // namespace paragrad::app

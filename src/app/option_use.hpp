@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/training.hpp"
+#include "app/command.hpp"
+#include "core/options.hpp"
 
 namespace paragrad::app {
 
@@ -78,8 +79,5 @@ OptionUse use_of(const CLI::App& parser, Arguments& arguments) {
   list.require_valid();
   return {parser, list};
 }
-
-/// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
-void settle(const OptionUse& use, TrainingArguments& arguments);
 
 }  // namespace paragrad::app

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"

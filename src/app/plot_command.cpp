@@ -4,15 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "app/child_process.hpp"
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/finished_run.hpp"
-#include "app/own_program.hpp"
 #include "app/run_labels.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "system/child_process.hpp"
+#include "system/own_program.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -42,7 +42,7 @@ struct PlotArguments {
 
 /// The folder of the Python package: the installed program's, or that of the source.
 std::string package_folder() {
-  const fs::path installed = fs::path(own_program()).parent_path().parent_path() / "share/paragrad/python";
+  const fs::path installed = fs::path(system::own_program()).parent_path().parent_path() / "share/paragrad/python";
   const fs::path source = core::build_info().python;
   for (const fs::path& folder : {installed, source})
     if (fs::exists(folder / "paragrad/plot_command.py")) return folder;
@@ -57,7 +57,7 @@ std::string python_with_matplotlib() {
       "import sys; from importlib.util import find_spec; "
       "sys.exit(sys.version_info < (3, 11) or not find_spec('matplotlib'))";
   for (const std::string python : {"python3", "/usr/bin/python3"})
-    if (ChildProcess({python, "-c", probe}, "/dev/null").wait() == 0) return python;
+    if (system::ChildProcess({python, "-c", probe}, "/dev/null").wait() == 0) return python;
   throw core::ConfigError(
       "figures are drawn by matplotlib in Python 3.11 or newer, which no Python here has: install python3-matplotlib");
 }
@@ -78,7 +78,7 @@ int plot(PlotArguments arguments) {
   command.push_back("--defaults=" + default_config());
   command.push_back("--");
   command.insert(command.end(), arguments.runs.begin(), arguments.runs.end());
-  return ChildProcess(command, "").wait();
+  return system::ChildProcess(command, "").wait();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "app/program_parser.hpp"
 
+#include "app/commands.hpp"
 #include "app/environment.hpp"
 #include "app/foreign_words.hpp"
 #include "core/build_info.hpp"

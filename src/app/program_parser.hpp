@@ -7,8 +7,6 @@
 
 namespace paragrad::app {
 
-inline constexpr const char* program_name = "paragrad";
-
 /// The command of that name. Throws core::ConfigError.
 Command make_command(std::string_view name);
 

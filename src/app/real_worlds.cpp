@@ -12,13 +12,13 @@
 #include "comm/mpi/mpi_worker.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"
-#include "core/cores.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/memory.hpp"
 #include "hosting/hosting.hpp"
+#include "system/cores.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -178,7 +178,7 @@ int MpiWorld::run(Job& job) {
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);
   } catch (const std::filesystem::filesystem_error& error) {
-    fail(session, core::describe(error), user_error);
+    fail(session, system::describe(error), user_error);
   } catch (const comm::PeerGone& error) {
     wait_for_its_guard();
     fail(session, error.what(), peer_failure);
@@ -225,7 +225,7 @@ class HostedWorld : public World {
     job.prepare({.rank = 0, .workers = workers_.count, .size = workers_.count});
     job.adopt(job.finding());
     hosting::run(workers_.count,
-                 {.threads = std::min(core::available_cores(), workers_.count),
+                 {.threads = std::min(system::available_cores(), workers_.count),
                   .device = device_,
                   .workers_per_node = workers_.per_node},
                  [&](comm::Worker& worker) { job.work(worker, {}); });

@@ -11,11 +11,11 @@
 #include "app/flat_toml.hpp"
 #include "app/strategy_source.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/numbers.hpp"
 #include "core/printable.hpp"
+#include "system/files.hpp"
 #include "train/state/state_store.hpp"
 
 namespace paragrad::app {
@@ -64,7 +64,7 @@ metrics::Hyperparameters hyperparameters(const std::string& config) {
 core::Json manifest_in(const std::string& run_folder) {
   const std::string path = run_folder + "/manifest.json";
   if (!fs::exists(path)) return nullptr;
-  const core::Json manifest = core::parse_json_or_discard(core::read_text(path));
+  const core::Json manifest = core::parse_json_or_discard(system::read_text(path));
   return manifest.is_object() ? manifest : core::Json(nullptr);
 }
 
@@ -147,7 +147,7 @@ std::string state_folder(const TrainingArguments& arguments) {
 
 std::map<std::string, std::string> options_of(const std::string& run_folder) {
   if (!fs::exists(run_folder + "/config.toml")) return {};
-  std::istringstream config(core::read_text(run_folder + "/config.toml"));
+  std::istringstream config(system::read_text(run_folder + "/config.toml"));
   return options_in(config);
 }
 
@@ -210,7 +210,7 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
   using Existing = metrics::RunFolder::Existing;
   if (arguments.out.empty()) return {};
   require_utf8(config);
-  core::FolderLock lock(arguments.out);
+  system::FolderLock lock(arguments.out);
   OpenedRun opened;
   if (arguments.resume) find_state(opened, arguments, config, run, workers);
   const bool may_stay = arguments.resume && opened.resume_phase;

@@ -2,24 +2,25 @@
 #include <filesystem>
 #include <set>
 
+#include "app/commands.hpp"
 #include "app/config_file.hpp"
 #include "app/described_options.hpp"
 #include "app/flat_toml.hpp"
 #include "app/option_use.hpp"
 #include "app/option_values.hpp"
-#include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "app/search/job_array.hpp"
 #include "app/search/search.hpp"
 #include "app/search/search_identity.hpp"
-#include "core/cores.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
-#include "core/files.hpp"
-#include "core/folder_lock.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/printable.hpp"
+#include "system/cores.hpp"
+#include "system/file_replacement.hpp"
+#include "system/files.hpp"
+#include "system/folder_lock.hpp"
+#include "system/own_program.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -29,7 +30,7 @@ const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
   search::Space space;
-  for (const ConfigEntry& entry : read_flat_toml(core::read_text(arguments.file), arguments.file)) {
+  for (const ConfigEntry& entry : read_flat_toml(system::read_text(arguments.file), arguments.file)) {
     if (not_of_the_file.contains(entry.key))
       throw entry.error(core::format("'{}' is set by the search{}", entry.key,
                                      entry.key == "seed"           ? ": give --seeds"
@@ -49,7 +50,7 @@ SearchPlan plan_of(const SearchArguments& arguments, const search::Space& space)
   plan.seeds = arguments.seeds;
   plan.ranks = arguments.ranks;
   plan.pauses = !arguments.rungs.empty();
-  const int cores = core::available_cores();
+  const int cores = system::available_cores();
   plan.jobs = arguments.jobs > 0 ? arguments.jobs : std::max(1, cores / std::max(1, arguments.ranks));
   if (arguments.command == "simulate")
     plan.host_threads = arguments.host_threads > 0 ? arguments.host_threads : std::max(1, cores / plan.jobs);
@@ -103,7 +104,7 @@ std::vector<std::size_t> runs_of_part(std::size_t part, std::size_t number, std:
 
 /// The search's command line up to the number of the part.
 std::vector<std::string> command_of_parts(const SearchArguments& arguments, const CLI::App& parser) {
-  std::vector<std::string> command{own_program(), "search"};
+  std::vector<std::string> command{system::own_program(), "search"};
   const std::set<std::string> set_here{"write-jobs", "parts"};
   for (const CLI::Option* const option : named_options(parser))
     if (option->count() > 0 && !set_here.contains(option->get_name().substr(2)))
@@ -116,7 +117,7 @@ std::vector<std::string> command_of_parts(const SearchArguments& arguments, cons
 }
 
 int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const CLI::App& parser) {
-  const core::FolderLock lock(arguments.folder);
+  const system::FolderLock lock(arguments.folder);
   begin_search(arguments.folder, search_identity(arguments, plan), arguments.file);
   const JobArray array{.name = std::filesystem::path(arguments.jobs_file).stem(),
                        .working_folder = std::filesystem::current_path(),
@@ -126,7 +127,7 @@ int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const C
                        .tasks = arguments.parts,
                        .ranks = std::max(1, arguments.ranks),
                        .cores_of_rank = std::max(1, arguments.host_threads)};
-  core::replace_file(arguments.jobs_file, [&](std::ostream& file) { file << job_array_file(array); });
+  system::replace_file(arguments.jobs_file, [&](std::ostream& file) { file << job_array_file(array); });
   fmt::print(
       "{} runs in {} tasks written to {}: submit it with sbatch{}, then rank them with --only-rank\n", array.runs.size(),
       array.tasks, core::printable(arguments.jobs_file),
@@ -157,10 +158,10 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
   if (arguments.only_rank) return rank_search(arguments, space, std::move(plan));
   plan.own = runs_of_part(std::max<std::size_t>(1, arguments.part), arguments.part > 0 ? arguments.parts : 1, all);
   if (arguments.part > 0) {
-    const core::FolderLock lock(arguments.folder, plan.own);
+    const system::FolderLock lock(arguments.folder, plan.own);
     return run_part_of_search(arguments, space, std::move(plan));
   }
-  const core::FolderLock lock(arguments.folder);
+  const system::FolderLock lock(arguments.folder);
   begin_search(arguments.folder, search_identity(arguments, plan), arguments.file);
   return run_search(arguments, space, std::move(plan));
 }

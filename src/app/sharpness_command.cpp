@@ -1,13 +1,13 @@
 #include <optional>
 #include <string>
 
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "system/file_replacement.hpp"
 #include "train/sharpness.hpp"
 #include "train/state/checkpoint.hpp"
 
@@ -41,7 +41,7 @@ class Measuring : public Job {
   void prepare(const Process& process) override {
     checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
     const OptionUse use = use_with(checkpoint_.model, parser_, arguments_);
-    if (process.leads()) core::require_replaceable(arguments_.result);
+    if (process.leads()) system::require_replaceable(arguments_.result);
     if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
     arguments_.options.loss = nn::loss_of_scores(arguments_.options.loss);
     source_ = train::open_evaluation_data(arguments_.options, checkpoint_, arguments_.checkpoint);
@@ -65,7 +65,7 @@ class Measuring : public Job {
     if (arguments_.result.empty()) return;
     const core::Json record{
         {"sharpness", found_.percent()}, {"sharpness_loss", found_.loss}, {"sharpness_highest_loss", found_.highest_loss}};
-    core::replace_file(arguments_.result, [&](std::ostream& out) { out << core::text_of(record, 1) << "\n"; });
+    system::replace_file(arguments_.result, [&](std::ostream& out) { out << core::text_of(record, 1) << "\n"; });
   }
 
  private:

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "app/shared_options.hpp"
-#include "core/cores.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
+#include "system/cores.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -41,7 +41,7 @@ void leave_devices_out(sim::Platform& platform, int devices_per_node) {
 
 /// Number of threads that compute. More than the machine has cores for would only cost memory.
 int host_threads(int wanted) {
-  const int cores = core::available_cores();
+  const int cores = system::available_cores();
   const int most = std::max(256, 4 * cores);
   if (wanted > most)
     print_error(

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "app/commands.hpp"
 #include "app/device_rate.hpp"
 #include "app/failing_cluster.hpp"
 #include "app/option_use.hpp"

@@ -1,3 +1,4 @@
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/option_use.hpp"
 #include "app/training_job.hpp"

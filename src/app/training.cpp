@@ -87,6 +87,16 @@ void resolve(TrainingArguments& arguments) {
   keep_own_input("--replay", arguments.replay, arguments.out + "/order.txt");
 }
 
+void settle(const OptionUse& use, TrainingArguments& arguments) {
+  use.check();
+  train::TrainingOptions& options = arguments.options;
+  for (core::Settings* settings :
+       {&options.loss_settings, &options.strategy_settings, &options.optimiser.settings, &options.schedule.settings})
+    use.keep_used(*settings);
+  if (arguments.gradient_bits != 32)
+    options.strategy_settings["compression"] = core::format("bits:{}", arguments.gradient_bits);
+}
+
 void require_learning_rate(train::TrainingOptions& options) {
   if (options.epochs == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // unused
   if (options.schedule.initial_rate == 0)

@@ -5,6 +5,7 @@
 #include "app/command.hpp"
 #include "app/described_options.hpp"
 #include "app/instruments.hpp"
+#include "app/option_use.hpp"
 #include "app/shared_options.hpp"
 #include "train/train.hpp"
 
@@ -47,6 +48,9 @@ void add_training_options(CLI::App& parser, Arguments& arguments) {
 
 /// Checks the options together, and settles those that can be given in several forms. Throws ConfigError.
 void resolve(TrainingArguments& arguments);
+
+/// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
+void settle(const OptionUse& use, TrainingArguments& arguments);
 
 /// Throws ConfigError if the network is to be trained and no learning rate was given, in either unit.
 void require_learning_rate(train::TrainingOptions& options);

@@ -6,8 +6,8 @@
 #include "app/interruption.hpp"
 #include "app/training_report.hpp"
 #include "comm/collectives/catalogue.hpp"
-#include "core/file_replacement.hpp"
 #include "core/json.hpp"
+#include "system/file_replacement.hpp"
 #include "train/memory_need.hpp"
 #include "train/pretraining.hpp"
 #include "train/state/run_identity.hpp"
@@ -43,7 +43,7 @@ void TrainingJob::prepare(const Process& process) {
   identity_ = identity_of(arguments_, config_, *source_);
   if (process.leads()) {
     open_folder();
-    core::require_replaceable(options_.servers.record);
+    system::require_replaceable(options_.servers.record);
   }
   instruments_.emplace(arguments_.instruments, process.size, process.rank, process.workers,
                        [this](const std::string& line) { say(line); });

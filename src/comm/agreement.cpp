@@ -6,7 +6,7 @@
 #include "comm/lists.hpp"
 #include "comm/tags.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
+#include "system/files.hpp"
 
 // Small messages in host memory, so only latency matters: binomial trees, 2 ceil(log2 n) steps.
 namespace paragrad::comm {
@@ -69,7 +69,7 @@ void agree(Communicator& comm, const std::function<void()>& action) {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   } catch (const std::filesystem::filesystem_error& error) {
-    mistake = core::describe(error);
+    mistake = system::describe(error);
   }
   if (const std::string first = first_error(comm, mistake); !first.empty()) throw core::ConfigError(first);
 }

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "core/file_map.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "core/options.hpp"
 #include "core/sha256.hpp"
 #include "data/importer.hpp"
+#include "system/file_map.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -62,7 +62,7 @@ Version version_of(const ImportCifarOptions& options) {
 }
 
 void read_into(ImportedSamples& images, const std::string& path, const Version& version, Imported& info) {
-  const core::FileMap content = core::FileMap::open(path);
+  const system::FileMap content = system::FileMap::open(path);
   const std::string_view records(reinterpret_cast<const char*>(content.bytes().data()), content.bytes().size());
   const std::size_t length = version.label_bytes + pixels;
   if (records.empty() || records.size() % length != 0)
@@ -87,7 +87,7 @@ void read_into(ImportedSamples& images, const std::string& path, const Version& 
 /// Nothing if the file is missing or does not name each class in a line of its own.
 std::vector<std::string> names_in(const std::filesystem::path& path, std::size_t classes) {
   if (!std::filesystem::exists(path)) return {};
-  std::istringstream lines(core::read_text(path.string()));
+  std::istringstream lines(system::read_text(path.string()));
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "core/errors.hpp"
-#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/memory.hpp"
@@ -18,6 +17,7 @@
 #include "data/foreign_file.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/trial_read.hpp"
+#include "system/file_map.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -122,7 +122,7 @@ struct Array {
   std::vector<std::byte> copy;
 
   template <class T>
-  static Array load(const Hdf5File& file, const std::string& name, const Hdf5ArrayInfo& info, const core::FileMap& map) {
+  static Array load(const Hdf5File& file, const std::string& name, const Hdf5ArrayInfo& info, const system::FileMap& map) {
     Array array;
     const std::size_t size = info.elements() * sizeof(T);
     if (size == 0) return array;
@@ -189,7 +189,7 @@ struct Dataset::Mapping {
   void load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names);
 
   DatasetInfo info;
-  core::FileMap map;
+  system::FileMap map;
   std::array<SubsetArrays, 3> subsets;
   std::vector<std::int32_t> class_of;       // of a stored label; empty: they are the same
   std::array<std::once_flag, 3> announced;  // whether rows of the subset are read page by page

@@ -6,10 +6,10 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/free_space.hpp"
 #include "core/join.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/hdf5_handle.hpp"
+#include "system/free_space.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -185,7 +185,7 @@ void Hdf5File::create_array(const std::string& array, ElementType type, const st
   const QuietHdf5 quiet;
   constexpr double worth_asking = 1e6;  // writing a smaller array is faster than querying the disk
   const double bytes = static_cast<double>(product(shape, 0)) * static_cast<double>(bytes_of(type));
-  if (bytes > worth_asking) core::require_free_space(path_, bytes);
+  if (bytes > worth_asking) system::require_free_space(path_, bytes);
   create_parents(array);
   const Hdf5Action action{"create", array, path_};
   const std::vector<hsize_t> extent(shape.begin(), shape.end());

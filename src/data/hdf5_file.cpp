@@ -43,7 +43,7 @@ std::int64_t open_file(const std::string& path, const std::string& shown, unsign
 
 }  // namespace
 
-Hdf5File::Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement)
+Hdf5File::Hdf5File(std::string path, std::int64_t file, std::unique_ptr<system::FileReplacement> replacement)
     : path_(std::move(path)), file_(file), replacement_(std::move(replacement)) {
   if (replacement_ != nullptr) written_ = std::make_unique<WriteLog>();
 }
@@ -70,10 +70,10 @@ Hdf5File Hdf5File::open(const std::string& path) {
   return {path, open_file(path, path, H5F_ACC_RDONLY, "open"), nullptr};
 }
 
-Hdf5File Hdf5File::create(const std::string& path, core::Links links) {
+Hdf5File Hdf5File::create(const std::string& path, system::Links links) {
   const QuietHdf5 quiet;
   const Hdf5Action action{"create", "", path};
-  auto replacement = std::make_unique<core::FileReplacement>(path, links);
+  auto replacement = std::make_unique<system::FileReplacement>(path, links);
   const Hdf5Id properties(H5Pcreate(H5P_FILE_CREATE), H5Pclose, action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);  // of the root group
   const Hdf5Id access = access_properties(action);  // kept until the check: closing it would clear HDF5's reason
@@ -83,7 +83,7 @@ Hdf5File Hdf5File::create(const std::string& path, core::Links links) {
 
 Hdf5File Hdf5File::revise(const std::string& path) {
   const QuietHdf5 quiet;
-  auto replacement = std::make_unique<core::FileReplacement>(path);
+  auto replacement = std::make_unique<system::FileReplacement>(path);
   replacement->copy_original();
   const auto file = open_file(replacement->temporary_path(), path, H5F_ACC_RDWR, "change");
   return {path, file, std::move(replacement)};

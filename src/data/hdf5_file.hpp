@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file_replacement.hpp"
 #include "data/write_log.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::data {
 
@@ -78,7 +78,7 @@ class Hdf5File {
   /// Read-only, without file locks (network file systems often refuse them).
   static Hdf5File open(const std::string& path);
   /// A new file, replacing `path` at finish().
-  static Hdf5File create(const std::string& path, core::Links links = core::Links::follow);
+  static Hdf5File create(const std::string& path, system::Links links = system::Links::follow);
   /// A modified copy of an existing file, replacing it at finish(). Costs a copy of the file (free if the file system can
   /// share blocks); a change in place would leave it unreadable if the process died half-way.
   static Hdf5File revise(const std::string& path);
@@ -149,7 +149,7 @@ class Hdf5File {
   std::vector<std::byte> stored_attribute(const std::string& object, const std::string& name) const;
 
  private:
-  Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement);
+  Hdf5File(std::string path, std::int64_t file, std::unique_ptr<system::FileReplacement> replacement);
   void create_parents(const std::string& object);
   bool has_checksums(const std::string& object, int depth) const;
   /// type, space: HDF5 identifiers. value: the bytes to store.
@@ -163,8 +163,8 @@ class Hdf5File {
 
   std::string path_;
   std::int64_t file_;
-  std::unique_ptr<core::FileReplacement> replacement_;  // while under construction
-  std::unique_ptr<WriteLog> written_;                   // meanwhile
+  std::unique_ptr<system::FileReplacement> replacement_;  // while under construction
+  std::unique_ptr<WriteLog> written_;                     // meanwhile
 };
 
 }  // namespace paragrad::data

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "core/numbers.hpp"
@@ -20,6 +19,7 @@
 #include "data/image_listing.hpp"
 #include "data/importer.hpp"
 #include "data/picture.hpp"
+#include "system/file_map.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A file may be much longer than its image.
-void add_to(core::Sha256& hash, const core::FileMap& file) {
+void add_to(core::Sha256& hash, const system::FileMap& file) {
   constexpr std::size_t at_once = std::size_t{1} << 22;
   for (std::span<const std::byte> rest = file.bytes(); !rest.empty();) {
     const auto part = rest.first(std::min(rest.size(), at_once));
@@ -47,7 +47,7 @@ class ImageReader {
     core::Sha256 hash;
     for (const ImageFile& file : files) {
       const std::string path = file.path.string();
-      const core::FileMap content = core::FileMap::open(path);
+      const system::FileMap content = system::FileMap::open(path);
       const std::optional<Picture> picture = decoded(content.bytes(), path);
       if (!picture) continue;
       add_to(hash, content);

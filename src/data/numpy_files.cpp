@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "data/npy.hpp"
+#include "system/file_map.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -129,7 +129,7 @@ class NpyFolder : public NumpyFiles {
 
   std::vector<std::byte> read(const std::string& array) const override {
     if (!has(array)) throw no_array(path_, array);
-    const core::FileMap content = core::FileMap::open(file_of(array).string());
+    const system::FileMap content = system::FileMap::open(file_of(array).string());
     parse_npy(content.bytes(), array);  // that it holds what its header says, before it takes memory
     core::require_memory(static_cast<double>(content.bytes().size()), core::format("the array '{}' of '{}'", array, path_));
     return {content.bytes().begin(), content.bytes().end()};

@@ -19,9 +19,9 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/output_file.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/hdf5_version.hpp"
+#include "system/output_file.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -70,9 +70,9 @@ void limit_memory(const std::string& path) {
   try {
     reading();
   } catch (const core::ConfigError& error) {
-    core::write_all(reasons, std::string_view(error.what()).substr(0, longest_reason));
+    system::write_all(reasons, std::string_view(error.what()).substr(0, longest_reason));
   } catch (const std::bad_alloc&) {
-    core::write_all(reasons, too_large);
+    system::write_all(reasons, too_large);
   } catch (...) {  // happens again, to the caller
   }
   ::_exit(0);  // nothing of the caller's is flushed or closed a second time

@@ -4,9 +4,9 @@
 #include <system_error>
 
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "data/hdf5_file.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -18,7 +18,7 @@ std::uint64_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64
   try {
     while (begin < end) {
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end - begin, chunk.size()));
-      const std::size_t got = core::read_at(file.descriptor(), begin, std::span(chunk).first(wanted));
+      const std::size_t got = system::read_at(file.descriptor(), begin, std::span(chunk).first(wanted));
       checksum.update(std::as_bytes(std::span(chunk).first(got)));
       if (got < wanted) break;
       begin += got;

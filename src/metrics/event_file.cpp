@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "metrics/crc32c.hpp"
 #include "metrics/protobuf.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::metrics {
 namespace {
@@ -97,9 +97,9 @@ void EventFile::replace(std::span<const core::Json> records) {
   course_ = {};
   std::string content = head();
   for (const core::Json& record : records) content += event_of(record);
-  core::replace_file(
-      path_, [&](std::ostream& out) { out << content; }, core::Links::replace);
-  out_ = core::OutputFile(path_, core::OutputFile::Begin::append);
+  system::replace_file(
+      path_, [&](std::ostream& out) { out << content; }, system::Links::replace);
+  out_ = system::OutputFile(path_, system::OutputFile::Begin::append);
 }
 
 double EventFile::Course::follow(const core::Json& record) {

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "core/json_fwd.hpp"
-#include "core/output_file.hpp"
+#include "system/output_file.hpp"
 
 namespace paragrad::metrics {
 
@@ -67,7 +67,7 @@ class EventFile {
   Clock clock_;
   double began_s_ = 0;
   Course course_;
-  core::OutputFile out_;
+  system::OutputFile out_;
 };
 
 }  // namespace paragrad::metrics

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/sha256.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::metrics {
 namespace fs = std::filesystem;
@@ -31,15 +31,15 @@ RunFolder::Mark after(const RunFolder::Mark& mark, const std::string& line) {
 
 }  // namespace
 
-RunFolder::RunFolder(std::string path, Existing existing) : RunFolder(core::FolderLock(path), path, existing) {}
+RunFolder::RunFolder(std::string path, Existing existing) : RunFolder(system::FolderLock(path), path, existing) {}
 
-RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
+RunFolder::RunFolder(system::FolderLock lock, std::string path, Existing existing)
     : lock_(std::move(lock)), path_(std::move(path)) {
   if (fs::exists(file("search.json")))
     throw core::ConfigError(core::format("'{}' contains a search; choose another `out`", path_));
   if (existing == Existing::refuse && holds_results())
     throw core::ConfigError(core::format("'{}' already contains a run; choose another `out` or add `overwrite`", path_));
-  if (existing == Existing::continue_it) open(core::OutputFile::Begin::append);
+  if (existing == Existing::continue_it) open(system::OutputFile::Begin::append);
 }
 
 /// A configuration alone may have been put there by the user.
@@ -55,23 +55,23 @@ void RunFolder::begin() {
   if (begun_) return;
   if (fs::exists(file("config.toml")))
     for (const char* name : own_files()) fs::remove_all(file(name));
-  open(core::OutputFile::Begin::empty);
+  open(system::OutputFile::Begin::empty);
   for (const auto& write_file : std::exchange(waiting_, {})) write_file(*this);
 }
 
-void RunFolder::open(core::OutputFile::Begin begin) {
+void RunFolder::open(system::OutputFile::Begin begin) {
   begun_ = true;
   std::error_code error;
   for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // left by a killed process
   fs::remove(file(EventFile::name), error);  // a run resumed without one would leave it out of date
   if (error) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
-  metrics_ = core::OutputFile(file("metrics.jsonl"), begin);
+  metrics_ = system::OutputFile(file("metrics.jsonl"), begin);
 }
 
 void RunFolder::write(const std::string& name, const std::string& content) {
   if (!begun_) return waiting_.push_back([name, content](RunFolder& folder) { folder.write(name, content); });
-  core::replace_file(
-      file(name), [&](std::ostream& out) { out << content; }, core::Links::replace);
+  system::replace_file(
+      file(name), [&](std::ostream& out) { out << content; }, system::Links::replace);
 }
 
 void RunFolder::add_event_file(Hyperparameters hyperparameters, EventFile::Clock clock) {
@@ -92,8 +92,8 @@ void RunFolder::record(const core::Json& record) {
 
 RunFolder::Mark RunFolder::sync() {
   if (synced_ == mark_.records) return mark_;
-  core::sync_file(file("metrics.jsonl"));
-  if (events_) core::sync_file(file(EventFile::name));
+  system::sync_file(file("metrics.jsonl"));
+  if (events_) system::sync_file(file(EventFile::name));
   synced_ = mark_.records;
   return mark_;
 }
@@ -115,7 +115,7 @@ void RunFolder::keep_records(const Mark& mark) {
                      "another run",
                      file("metrics.jsonl"), mark.records));
   write("metrics.jsonl", kept);
-  metrics_ = core::OutputFile(file("metrics.jsonl"), core::OutputFile::Begin::append);
+  metrics_ = system::OutputFile(file("metrics.jsonl"), system::OutputFile::Begin::append);
   mark_ = mark;
   synced_ = mark.records;
   if (!events_) return;

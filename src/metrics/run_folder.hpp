@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/folder_lock.hpp"
 #include "core/json_fwd.hpp"
-#include "core/output_file.hpp"
 #include "metrics/event_file.hpp"
+#include "system/folder_lock.hpp"
+#include "system/output_file.hpp"
 
 namespace paragrad::metrics {
 
@@ -35,7 +35,7 @@ class RunFolder {
   /// another process, or cannot be made. A run that ended before its first record and checkpoint may always be removed.
   RunFolder(std::string path, Existing existing);
   /// The same for a folder that is already locked.
-  RunFolder(core::FolderLock lock, std::string path, Existing existing);
+  RunFolder(system::FolderLock lock, std::string path, Existing existing);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -65,13 +65,13 @@ class RunFolder {
 
  private:
   bool holds_results() const;
-  void open(core::OutputFile::Begin begin);
+  void open(system::OutputFile::Begin begin);
 
-  core::FolderLock lock_;
+  system::FolderLock lock_;
   std::string path_;
   bool begun_ = false;
   std::vector<std::function<void(RunFolder&)>> waiting_;  // for begin()
-  core::OutputFile metrics_;
+  system::OutputFile metrics_;
   std::optional<EventFile> events_;
   Mark mark_;
   std::size_t synced_ = 0;  // records

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/printable.hpp"
 #include "nn/ops/activate.hpp"
 #include "nn/ops/op_entry.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::nn {
 namespace {
@@ -170,7 +170,7 @@ std::string read_model(const std::string& option) {
 }
 
 std::string read_node_text(const std::string& path) {
-  std::istringstream lines(core::read_text(path));
+  std::istringstream lines(system::read_text(path));
   std::string text;
   for (std::string line; std::getline(lines, line);) text += line.substr(0, line.find('#')) + ";";
   std::string whole;

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "app/interruption.hpp"
-#include "app/own_program.hpp"
 #include "app/program_parser.hpp"
 #include "app/run_labels.hpp"
 #include "app/strategy_source.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/names.hpp"
 #include "data/numpy_array_names.hpp"
 #include "python/checkpoints.hpp"
@@ -21,6 +19,8 @@
 #include "python/python_thread.hpp"
 #include "python/temporary_folder.hpp"
 #include "python/worker_view.hpp"
+#include "system/files.hpp"
+#include "system/own_program.hpp"
 
 namespace paragrad::python {
 namespace {
@@ -84,7 +84,7 @@ void raise(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::filesystem::filesystem_error& error) {
-    set(core::describe(error));
+    set(system::describe(error));
   } catch (const nb::builtin_exception&) {
     throw;                                     // ValueError and the like, to Python as they are
   } catch (const std::runtime_error& error) {  // core::ConfigError, comm::Failure, and a deadlock of emulated workers
@@ -99,7 +99,7 @@ void raise(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none());
-  module.def("set_program", &app::set_own_program, nb::arg("path"));
+  module.def("set_program", &system::set_own_program, nb::arg("path"));
   module.def("default_config", &app::default_config);
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_key = 4096;  // bytes; a file with more is not a Kaldi file
 
-std::string_view text_of(const core::FileMap& map) {
+std::string_view text_of(const system::FileMap& map) {
   return {reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()};
 }
 
@@ -103,7 +103,7 @@ void KaldiTable::read_archive(const std::string& path) {
 }
 
 void KaldiTable::read_script(const std::string& path) {
-  const auto map = core::FileMap::open(path);
+  const auto map = system::FileMap::open(path);
   for_lines(text_of(map), [&](std::string_view line, std::size_t number) { add_line(line, number, path); });
 }
 
@@ -125,7 +125,7 @@ void KaldiTable::add_line(std::string_view line, std::size_t number, const std::
 
 std::string_view KaldiTable::bytes_of(std::size_t file) const {
   if (mapped_ != file) {
-    map_ = core::FileMap::open(files_[file]);
+    map_ = system::FileMap::open(files_[file]);
     mapped_ = file;
     if (text_of(map_).starts_with("\x1f\x8b"))
       throw core::ConfigError(core::format("'{}' is compressed with gzip; decompress it first", files_[file]));
@@ -144,14 +144,14 @@ KaldiObject KaldiTable::object(std::size_t entry) const {
 }
 
 std::optional<Matrix<double>> read_lone_matrix(const std::string& path) {
-  const auto map = core::FileMap::open(path);
+  const auto map = system::FileMap::open(path);
   const auto bytes = text_of(map);
   if (bytes.substr(0, 2) != std::string_view("\0B", 2) && !trimmed(bytes.substr(0, 64)).starts_with('[')) return {};
   return KaldiObject(bytes, 0, {path, ""}).matrix<double>();
 }
 
 std::unordered_map<std::string, std::string> read_kaldi_map(const std::string& path) {
-  const auto map = core::FileMap::open(path);
+  const auto map = system::FileMap::open(path);
   std::unordered_map<std::string, std::string> values;
   for_lines(text_of(map), [&](std::string_view line, std::size_t number) {
     const auto [key, value] = split_line(line, number, path);

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/file_map.hpp"
 #include "speech/kaldi_object.hpp"
+#include "system/file_map.hpp"
 
 namespace paragrad::speech {
 
@@ -51,7 +51,7 @@ class KaldiTable {
   std::vector<Entry> entries_;
   std::unordered_map<std::string, std::size_t> index_;  // for lookup only, never iterated
   mutable std::optional<std::size_t> mapped_;
-  mutable core::FileMap map_;  // of file mapped_
+  mutable system::FileMap map_;  // of file mapped_
 };
 
 /// The matrix of a file that contains nothing else, as compute-cmvn-stats writes it for all speakers; nullopt if the file

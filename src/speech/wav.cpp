@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "speech/number_at.hpp"
+#include "system/file_map.hpp"
 
 namespace paragrad::speech {
 namespace {
@@ -78,7 +78,7 @@ class WavReader {
 }  // namespace
 
 Wave read_wav(const std::string& path) {
-  const core::FileMap content = core::FileMap::open(path);
+  const system::FileMap content = system::FileMap::open(path);
   return WavReader(path, {reinterpret_cast<const char*>(content.bytes().data()), content.bytes().size()}).read();
 }
 

@@ -4,11 +4,11 @@
 #include "app/described_options.hpp"
 #include "app/flat_toml.hpp"
 #include "catch.hpp"
-#include "core/files.hpp"
 #include "core/limits.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "search/space.hpp"
+#include "system/files.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -107,7 +107,7 @@ TEST_CASE("damaged configurations of CNTK", "[app][fuzz]") {
   const std::string path = folder.file("train.cntk");
   std::vector<std::string> files;
   for (const char* name : {"speech", "wiki_block_momentum", "wiki_data_parallel", "wiki_model_averaging"})
-    files.push_back(core::read_text(std::string(PARAGRAD_SOURCE "/tests/app/cntk/") + name + ".cntk"));
+    files.push_back(system::read_text(std::string(PARAGRAD_SOURCE "/tests/app/cntk/") + name + ".cntk"));
   constexpr std::array<std::string_view, 18> words{"[",     "]",        "{",
                                                    "}",     "\"",       "(",
                                                    ")",     "=",        "\n",

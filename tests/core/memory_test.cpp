@@ -2,12 +2,9 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "core/free_space.hpp"
-#include "temporary_folder.hpp"
 
 using namespace paragrad;
 using namespace paragrad::core;
-using namespace paragrad::test;
 
 TEST_CASE("memory is free that the machine has available, with its swap", "[core]") {
   const std::string meminfo =
@@ -41,15 +38,4 @@ TEST_CASE("more memory than is free is refused with what is wanted and what is f
   CHECK_NOTHROW(require_memory(1, "a byte"));
   CHECK_THROWS_AS(require_memory(1e30, "a galaxy"), ConfigError);
   CHECK_THROWS_WITH(require_memory(1e15, "a star"), contains_text("a star needs 1000TB of memory, "));
-}
-
-TEST_CASE("a file larger than what is free on its disk is refused before it is written", "[core]") {
-  const TemporaryFolder folder;
-  CHECK_NOTHROW(require_free_space(folder.file("x"), 1));
-  CHECK_THROWS_WITH(
-      require_free_space(folder.file("x"), 1e18),
-      contains_text("'" + folder.file("x") + "' needs 1000000TB more, but its disk has only ") && contains_text(" free"));
-  write_text(folder.file("old"), "to be replaced");
-  CHECK_THROWS_AS(require_free_space(folder.file("old"), 1e18), ConfigError);
-  CHECK_THROWS_AS(require_free_space("relative", 1e18), ConfigError);
 }

@@ -3,7 +3,6 @@
 
 #include "catch.hpp"
 #include "checksummed.hpp"
-#include "core/files.hpp"
 #include "core/printable.hpp"
 #include "data/cifar.hpp"
 #include "data/idx_file.hpp"
@@ -13,6 +12,7 @@
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "support.hpp"
+#include "system/files.hpp"
 
 using namespace paragrad;
 using namespace paragrad::data;
@@ -21,7 +21,7 @@ namespace {
 
 /// A file that another program wrote (tests/data/pictures/make.py).
 std::string picture(const char* name) {
-  return core::read_text(std::string(PARAGRAD_SOURCE "/tests/data/pictures/") + name);
+  return system::read_text(std::string(PARAGRAD_SOURCE "/tests/data/pictures/") + name);
 }
 
 std::string npy_file(const std::string& dictionary, std::size_t bytes) {

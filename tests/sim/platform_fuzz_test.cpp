@@ -3,11 +3,11 @@
 
 #include "catch.hpp"
 #include "comm/communicator.hpp"
-#include "core/files.hpp"
 #include "every_key.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "sim/simulation.hpp"
+#include "system/files.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -19,7 +19,7 @@ namespace {
 std::vector<std::string> platform_texts() {
   std::vector<std::string> texts{platform_with_every_key, platform_with_every_key};
   for (const auto& entry : std::filesystem::directory_iterator(PARAGRAD_SOURCE "/sim/platforms"))
-    texts.push_back(core::read_text(entry.path().string()));
+    texts.push_back(system::read_text(entry.path().string()));
   std::ranges::sort(texts);  // a folder has no order
   return texts;
 }

@@ -1,6 +1,5 @@
 // Damaged recordings, Kaldi files and texts: each is read or refused (tests/fuzz.hpp).
 #include "catch.hpp"
-#include "core/files.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "riff.hpp"
@@ -9,6 +8,7 @@
 #include "speech/kaldi_table.hpp"
 #include "speech/synthesis/sentences.hpp"
 #include "speech/wav.hpp"
+#include "system/files.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -20,7 +20,7 @@ std::vector<std::string> golden_archives() {
   std::vector<std::string> files;
   for (const char* name :
        {"float", "double", "text", "cm", "cm2", "cm3", "vector", "vector_double", "vector_text", "whole", "whole_text"})
-    files.push_back(core::read_text(golden_path(std::string("kaldi_") + name + ".ark")));
+    files.push_back(system::read_text(golden_path(std::string("kaldi_") + name + ".ark")));
   return files;
 }
 

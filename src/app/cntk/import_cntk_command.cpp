@@ -2,12 +2,12 @@
 #include <optional>
 
 #include "app/cntk/cntk_import.hpp"
-#include "app/command.hpp"
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -50,7 +50,7 @@ int run(const Arguments& arguments) {
   if (arguments.out.empty())
     fmt::print("{}", import.toml());
   else
-    core::replace_file(arguments.out, [&](std::ostream& out) { out << import.toml(); });
+    system::replace_file(arguments.out, [&](std::ostream& out) { out << import.toml(); });
   for (const auto& remark : import.remarks) print_error(core::format("{}:{}: {}", arguments.file, remark.line, remark.text));
   return success;
 }

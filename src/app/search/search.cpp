@@ -15,13 +15,13 @@
 #include "app/search/search_identity.hpp"
 #include "app/search/search_table.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "search/halving.hpp"
 #include "search/makespan.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -198,9 +198,9 @@ class Search {
     const core::Json results{{"measure", arguments_.measure},
                              {"seeds", plan_.seeds},
                              {"configurations", search_json(varied_, arguments_.measure, all)}};
-    core::replace_file(
+    system::replace_file(
         plan_.folder + "/results.json", [&](std::ostream& file) { file << core::text_of(results, 1) << "\n"; },
-        core::Links::replace);
+        system::Links::replace);
     write_manifest(all[0]);
     set_interruption_notice("");
     if (std::isnan(all[0].score())) {
@@ -261,9 +261,9 @@ class Search {
                           {"makespan_s", makespan_s_},
                           {arguments_.measure, best.score()},
                           {"test_error", best.test_error()}};
-    core::replace_file(
+    system::replace_file(
         plan_.folder + "/manifest.json", [&](std::ostream& file) { file << core::text_of(manifest, 1) << "\n"; },
-        core::Links::replace);
+        system::Links::replace);
   }
 
   /// remark: of which kind; "": of any.

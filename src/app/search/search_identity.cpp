@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/sha256.hpp"
 #include "data/dataset.hpp"
 #include "sim/platform.hpp"
+#include "system/file_replacement.hpp"
+#include "system/files.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -58,7 +58,7 @@ void check_same_content(const std::string& folder, const core::Json& before, con
 }  // namespace
 
 core::Json search_identity(const SearchArguments& arguments, const SearchPlan& plan) {
-  return {{"command", arguments.command},     {"options", core::read_text(arguments.file)},
+  return {{"command", arguments.command},     {"options", system::read_text(arguments.file)},
           {"seeds", arguments.seeds},         {"draws", arguments.draws},
           {"draw-seed", arguments.draw_seed}, {"measure", arguments.measure},
           {"rungs", arguments.rungs},         {"keep", arguments.keep},
@@ -70,7 +70,7 @@ void check_same_search(const std::string& folder, const core::Json& identity, co
   if (!std::filesystem::exists(path))
     throw core::ConfigError(
         core::format("'{}' holds no search: begin it with --write-jobs, or without --part and --only-rank", folder));
-  const core::Json before = core::parse_json_or_discard(core::read_text(path));
+  const core::Json before = core::parse_json_or_discard(system::read_text(path));
   for (const auto& [key, value] : identity.items())
     if (key == content_key)
       check_same_content(folder, before.is_object() ? before.value(key, core::Json()) : core::Json(), value);
@@ -84,8 +84,8 @@ void begin_search(const std::string& folder, const core::Json& identity, const s
   if (std::filesystem::exists(path_in(folder))) return check_same_search(folder, identity, file);
   if (std::filesystem::exists(folder + "/metrics.jsonl"))
     throw core::ConfigError(core::format("'{}' contains a run; choose another --out", folder));
-  core::replace_file(
-      path_in(folder), [&](std::ostream& out) { out << core::text_of(identity, 1) << "\n"; }, core::Links::replace);
+  system::replace_file(
+      path_in(folder), [&](std::ostream& out) { out << core::text_of(identity, 1) << "\n"; }, system::Links::replace);
 }
 
 }  // namespace paragrad::app

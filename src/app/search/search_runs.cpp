@@ -10,15 +10,15 @@
 #include <string_view>
 #include <thread>
 
-#include "app/child_process.hpp"
 #include "app/command.hpp"
 #include "app/interruption.hpp"
-#include "app/own_program.hpp"
 #include "core/errors.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
-#include "core/output_file.hpp"
+#include "system/child_process.hpp"
+#include "system/files.hpp"
+#include "system/output_file.hpp"
+#include "system/own_program.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 /// Nothing if the file is missing or is not valid JSON.
 std::optional<core::Json> read_json(const std::string& path) {
   if (!fs::exists(path)) return std::nullopt;
-  core::Json json = core::parse_json_or_discard(core::read_text(path));
+  core::Json json = core::parse_json_or_discard(system::read_text(path));
   return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
@@ -86,7 +86,7 @@ std::string with_seed(std::string value, std::uint64_t seed) {
 struct SearchRuns::Job {
   std::size_t configuration;
   std::uint64_t seed;
-  ChildProcess process;
+  system::ChildProcess process;
 };
 
 std::string run_name(std::size_t configuration, std::uint64_t seed) {
@@ -131,7 +131,7 @@ std::vector<std::string> SearchRuns::behind(const std::vector<std::size_t>& conf
 std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std::uint64_t seed) const {
   std::vector<std::string> command;
   if (plan_.ranks > 0) command = {"mpiexec", "-n", core::format("{}", plan_.ranks)};
-  command.push_back(own_program());
+  command.push_back(system::own_program());
   command.push_back(plan_.command);
   const search::Values& values = plan_.configurations[configuration];
   for (const auto& [option, value] : values) command.push_back(core::format("--{}={}", option, with_seed(value, seed)));
@@ -148,7 +148,7 @@ std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std
 RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int epoch) const {
   const std::string folder = path(configuration, seed);
   RunRecord record;
-  if (fs::exists(folder + ".failure")) record.failure = core::read_text(folder + ".failure");
+  if (fs::exists(folder + ".failure")) record.failure = system::read_text(folder + ".failure");
   if (const auto found = record_of_epoch(folder, epoch)) {
     record.values = *found;
     record.epoch = found->at("epoch");
@@ -182,7 +182,7 @@ bool SearchRuns::is_over(Job& job, int epoch) const {
   }
   const std::string message = last_line(folder + ".log");
   if (*code == user_error)  // of this configuration, as if its loss is no longer finite
-    core::OutputFile(folder + ".failure", core::OutputFile::Begin::empty).write(message);
+    system::OutputFile(folder + ".failure", system::OutputFile::Begin::empty).write(message);
   else if (*code != success)
     throw core::ConfigError(core::format("the run {} ended with exit code {} ({}); the same command continues the search",
                                          run_name(job.configuration, job.seed), *code, message));
@@ -205,8 +205,8 @@ void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch
     while (!waiting.empty() && running.size() < static_cast<std::size_t>(plan_.jobs)) {
       const auto [configuration, seed] = waiting.front();
       waiting.pop_front();
-      running.push_back(
-          {configuration, seed, ChildProcess(command_line(configuration, seed), path(configuration, seed) + ".log")});
+      running.push_back({configuration, seed,
+                         system::ChildProcess(command_line(configuration, seed), path(configuration, seed) + ".log")});
     }
     for (auto job = running.begin(); job != running.end();) {
       const auto next = std::next(job);

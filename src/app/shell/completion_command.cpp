@@ -1,3 +1,4 @@
+#include "app/commands.hpp"
 #include "app/described_options.hpp"
 #include "app/program_parser.hpp"
 #include "app/shell/completion.hpp"

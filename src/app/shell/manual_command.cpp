@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "app/commands.hpp"
 #include "app/option_values.hpp"
 #include "app/program_parser.hpp"
 #include "core/build_info.hpp"

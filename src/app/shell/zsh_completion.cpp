@@ -1,5 +1,4 @@
 #include "app/option_values.hpp"
-#include "app/program_parser.hpp"
 #include "app/shell/completion.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"

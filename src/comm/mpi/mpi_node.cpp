@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/mpi/mpi_call.hpp"
-#include "core/cores.hpp"
+#include "system/cores.hpp"
 
 namespace paragrad::comm {
 namespace {
@@ -18,11 +18,11 @@ struct Introduction {
   std::int64_t rank;
   ProcessIdentity process;
   cpu_set_t cores;  ///< that it may run on; none on a machine with more than CPU_SETSIZE
-  core::CoreQuota quota;
+  system::CoreQuota quota;
 };
 
 Introduction introduction_of(int rank) {
-  Introduction mine{rank, this_process(), {}, core::core_quota()};
+  Introduction mine{rank, this_process(), {}, system::core_quota()};
   sched_getaffinity(0, sizeof mine.cores, &mine.cores);
   return mine;
 }
@@ -38,7 +38,7 @@ std::size_t cores_of(const std::vector<Introduction>& ranks) {
   double quota = 0;
   for (const auto& [_, of_group] : quotas) quota += of_group;
   const int count = CPU_COUNT(&cores);
-  return count == 0 ? 0 : static_cast<std::size_t>(core::within_quota(count, quota));
+  return count == 0 ? 0 : static_cast<std::size_t>(system::within_quota(count, quota));
 }
 
 }  // namespace

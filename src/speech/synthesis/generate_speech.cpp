@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/options.hpp"
@@ -17,6 +16,7 @@
 #include "speech/feature_options.hpp"
 #include "speech/synthesis/process_farm.hpp"
 #include "speech/synthesis/utterance.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::speech {
 namespace {
@@ -49,7 +49,7 @@ class Spool {
       throw core::ConfigError(core::format("cannot {} the file '{}'; is the disk full?", action, place_.temporary_path()));
   }
 
-  core::FileReplacement place_;  // never committed: the content is temporary
+  system::FileReplacement place_;  // never committed: the content is temporary
   std::fstream file_;
 };
 

@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "system/file_replacement.hpp"
 
 namespace paragrad::strategies {
 namespace {
@@ -58,7 +58,7 @@ Event read_event(std::istream& in, const std::string& path) {
 void write_orders(const std::string& path, const Orders& orders) {
   core::Json head{{"format", format_name}, {"version", format_version}, {"servers", orders.servers.size()}};
   for (const auto& [name, value] : orders.shape) head["run"].push_back({name, value});
-  core::replace_file(path, [&](std::ostream& out) {
+  system::replace_file(path, [&](std::ostream& out) {
     out << core::text_of(head) << "\n";
     for (const auto& events : orders.servers) {
       out << events.size() << "\n";

@@ -17,7 +17,7 @@ constexpr std::uint64_t checkpoint_version = 2;
 std::string parameters_sha256(std::span<const float> parameters) { return core::sha256(std::as_bytes(parameters)); }
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  auto file = data::Hdf5File::create(path, core::Links::replace);
+  auto file = data::Hdf5File::create(path, system::Links::replace);
   file.set_text("/", "format", checkpoint_format);
   file.set_count("/", "version", checkpoint_version);
   file.set_text("/", "model", checkpoint.model);

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <system_error>
 
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
-#include "core/output_file.hpp"
+#include "system/file_replacement.hpp"
+#include "system/output_file.hpp"
 #include "train/state/state_store.hpp"
 
 namespace paragrad::train {
@@ -19,8 +19,8 @@ std::string progress_file(const std::string& state_folder) { return state_folder
 
 void note_position(const std::string& state_folder, const RunPosition& position) {
   std::error_code ignored;  // writing finds out
-  core::create_folders(state_folder, ignored);
-  core::OutputFile(progress_file(state_folder), core::OutputFile::Begin::empty)
+  system::create_folders(state_folder, ignored);
+  system::OutputFile(progress_file(state_folder), system::OutputFile::Begin::empty)
       .write(core::format("{} {} {} {}\n", position.phase, position.epoch, position.block, position.blocks));
 }
 

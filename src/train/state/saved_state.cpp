@@ -101,7 +101,7 @@ std::string SavedState::checksum(const StateOwner& owner) const {
 }
 
 void SavedState::write(const std::string& path, const StateOwner& owner) const {
-  auto file = data::Hdf5File::create(path, core::Links::replace);
+  auto file = data::Hdf5File::create(path, system::Links::replace);
   file.set_text("/", "format", state_format);
   file.set_count("/", "version", state_version);
   file.set_text("/", "xxh3", checksum(owner));

@@ -6,10 +6,10 @@
 
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
-#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "system/file_replacement.hpp"
+#include "system/files.hpp"
 #include "train/state/rescale.hpp"
 
 namespace paragrad::train {
@@ -78,7 +78,7 @@ Pointer parse_pointer(const std::string& text) {
 }
 
 Pointer read_pointer(const std::string& folder) {
-  const std::string text = core::read_text(pointer_of(folder));
+  const std::string text = system::read_text(pointer_of(folder));
   try {
     return parse_pointer(text);
   } catch (const core::ConfigError& error) {
@@ -116,7 +116,7 @@ void StateStore::save(const SavedState& state, const RunPosition& at) {
   comm::agree(worker_.comm(), [&] {
     const fs::path folder = fs::path(folder_) / name;
     std::error_code error;
-    core::create_folders(folder, error);
+    system::create_folders(folder, error);
     if (error) throw fs::filesystem_error("create", folder, error);
     state.write(file_of(name, worker_.rank()), owner_in(name));
   });
@@ -129,8 +129,8 @@ void StateStore::save(const SavedState& state, const RunPosition& at) {
 void StateStore::point_to(const std::string& name, int phase) const {
   const auto mark = records_ != nullptr ? records_->sync() : metrics::RunFolder::Mark{};
   const std::string pointer = write_pointer({name, phase, worker_.size(), run_, mark});
-  core::replace_file(
-      pointer_of(folder_), [&](std::ostream& out) { out << pointer; }, core::Links::replace);
+  system::replace_file(
+      pointer_of(folder_), [&](std::ostream& out) { out << pointer; }, system::Links::replace);
   for (const auto& entry : fs::directory_iterator(folder_))
     if (std::error_code ignored; entry.is_directory() && entry.path().filename() != name)
       fs::remove_all(entry.path(), ignored);  // try again later
@@ -182,7 +182,7 @@ void StateStore::remove(const std::string& folder) {
   std::error_code error;
   fs::remove(pointer_of(folder), error);
   if (error) throw core::ConfigError(core::format("cannot remove '{}': {}", pointer_of(folder), error.message()));
-  core::sync_folder(folder);
+  system::sync_folder(folder);
   fs::remove_all(folder, error);
 }
 

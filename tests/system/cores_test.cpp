@@ -1,4 +1,4 @@
-#include "core/cores.hpp"
+#include "system/cores.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -20,10 +20,10 @@ void put_file(const std::filesystem::path& file, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the quota of a container or a job is the least limit of its control groups", "[core]") {
+TEST_CASE("the quota of a container or a job is the least limit of its control groups", "[system]") {
   const test::TemporaryFolder folder;
   const std::filesystem::path root = folder.path(), groups = root / "sys/fs/cgroup";
-  const auto quota = [&] { return core::core_quota(root.string()).cores; };
+  const auto quota = [&] { return system::core_quota(root.string()).cores; };
 
   SECTION("cgroups v2: of the group, and of those above it") {
     put_file(root / "proc/self/cgroup", "0::/pod/container");
@@ -52,17 +52,17 @@ TEST_CASE("the quota of a container or a job is the least limit of its control g
   SECTION("the group of the limit is told, whichever group below it asks") {
     put_file(groups / "job/cpu.max", "400000 100000");
     put_file(root / "proc/self/cgroup", "0::/job/task_0");
-    const auto first = core::core_quota(root.string());
+    const auto first = system::core_quota(root.string());
     put_file(root / "proc/self/cgroup", "0::/job/task_1");
-    CHECK(core::core_quota(root.string()).group == first.group);
+    CHECK(system::core_quota(root.string()).group == first.group);
     CHECK(first.group != 0);
   }
 }
 
-TEST_CASE("a quota is rounded up to whole cores and is no reason for more than there are", "[core]") {
-  CHECK(core::within_quota(8, 0.2) == 1);
-  CHECK(core::within_quota(8, 1.5) == 2);
-  CHECK(core::within_quota(8, 64) == 8);
-  CHECK(core::within_quota(8, std::numeric_limits<double>::infinity()) == 8);
-  CHECK(core::available_cores() >= 1);
+TEST_CASE("a quota is rounded up to whole cores and is no reason for more than there are", "[system]") {
+  CHECK(system::within_quota(8, 0.2) == 1);
+  CHECK(system::within_quota(8, 1.5) == 2);
+  CHECK(system::within_quota(8, 64) == 8);
+  CHECK(system::within_quota(8, std::numeric_limits<double>::infinity()) == 8);
+  CHECK(system::available_cores() >= 1);
 }

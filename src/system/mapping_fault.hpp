@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// Describes the problem with the file mapped at `address` after a read there raised SIGBUS: the file was truncated, or its
 /// disk failed. Writes one sentence with a line feed to `text`, truncated if `text` is too short.
@@ -14,4 +14,4 @@ namespace paragrad::core {
 /// Async-signal-safe; needs 6 kB of stack.
 std::string_view describe_mapping_fault(const void* address, std::span<char> text);
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

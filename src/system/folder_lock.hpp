@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/locked_file.hpp"
+#include "system/locked_file.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// Reserves a folder for one process by a locked file in it, `.lock`, which names the process. The file of a killed process
 /// stays in the folder and is ignored.
@@ -40,4 +40,4 @@ class FolderLock {
   std::optional<LockedFile> file_;
 };
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

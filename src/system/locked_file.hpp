@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// A file open for reading and writing and locked against other processes. The lock ends with the object or with the
 /// process, even if the process is killed. On a file system without locks, locking always succeeds.
@@ -32,4 +32,4 @@ class LockedFile {
   int descriptor_;
 };
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

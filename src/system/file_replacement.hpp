@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "core/errors.hpp"
-#include "core/locked_file.hpp"
+#include "system/locked_file.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// What happens to a file that is a symbolic link.
 enum class Links {
@@ -45,7 +45,7 @@ class FileReplacement {
   void commit();
 
  private:
-  ConfigError unlike_written() const;
+  core::ConfigError unlike_written() const;
 
   std::string target_;
   std::string temporary_;
@@ -69,4 +69,4 @@ void require_replaceable(const std::string& path);
 /// unchanged on failure.
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write, Links links = Links::follow);
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

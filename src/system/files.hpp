@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// Reads a whole file. Throws ConfigError if it is missing, a pipe, or cannot be read to its end.
 std::string read_text(const std::string& path);
@@ -18,4 +18,4 @@ std::size_t read_at(int descriptor, std::uint64_t offset, std::span<char> into);
 /// "cannot use 'runs/a': Permission denied"
 std::string describe(const std::filesystem::filesystem_error& error);
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

@@ -1,4 +1,4 @@
-#include "app/own_program.hpp"
+#include "system/own_program.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "core/errors.hpp"
 
-namespace paragrad::app {
+namespace paragrad::system {
 namespace {
 
 std::optional<std::string> named_program;
@@ -24,4 +24,4 @@ std::string own_program() {
 
 void set_own_program(std::string path) { named_program = std::move(path); }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::system

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// A read-only memory-mapped file; pages are read on first access. If that fails (the file was truncated in the meantime,
 /// or its disk reports an error), the reader gets SIGBUS. This class does not handle the signal; a program may, see
@@ -44,4 +44,4 @@ class FileMap {
   int descriptor_ = -1;  // a copy, for in_memory()
 };
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

@@ -1,4 +1,4 @@
-#include "core/mapping_fault.hpp"
+#include "system/mapping_fault.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "core/file_map.hpp"
+#include "system/file_map.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -20,18 +20,18 @@ namespace {
 
 std::string fault_at(const void* address) {
   std::vector<char> text(3000);
-  return std::string(describe_mapping_fault(address, text));
+  return std::string(system::describe_mapping_fault(address, text));
 }
 
 /// Three pages of zeros under the name `path`.
-FileMap three_pages(const std::string& path) {
+system::FileMap three_pages(const std::string& path) {
   write_text(path, std::string(3 * 4096, '\0'));
-  return FileMap::open(path);
+  return system::FileMap::open(path);
 }
 
 }  // namespace
 
-TEST_CASE("a fault beyond the end of a mapped file is a file cut short", "[core]") {
+TEST_CASE("a fault beyond the end of a mapped file is a file cut short", "[system]") {
   const TemporaryFolder folder;
   const auto map = three_pages(folder.file("x.h5"));
   std::filesystem::resize_file(folder.file("x.h5"), 5000);
@@ -39,14 +39,14 @@ TEST_CASE("a fault beyond the end of a mapped file is a file cut short", "[core]
         "'" + folder.file("x.h5") + "' was truncated to 5000 bytes while it was being read; restore the file\n");
 }
 
-TEST_CASE("a fault within a mapped file is the disk's", "[core]") {
+TEST_CASE("a fault within a mapped file is the disk's", "[system]") {
   const TemporaryFolder folder;
   const auto map = three_pages(folder.file("x.h5"));
   CHECK(fault_at(&map.bytes()[8200]) ==
         "'" + folder.file("x.h5") + "' cannot be read at byte 8200: its disk or file server reports an error\n");
 }
 
-TEST_CASE("of a mapped file that has lost its name, the length is not known", "[core]") {
+TEST_CASE("of a mapped file that has lost its name, the length is not known", "[system]") {
   const TemporaryFolder folder;
   const auto map = three_pages(folder.file("x.h5"));
   write_text(folder.file("y.h5"), "another");
@@ -54,7 +54,7 @@ TEST_CASE("of a mapped file that has lost its name, the length is not known", "[
   CHECK_THAT(fault_at(&map.bytes()[4096]), contains_text("x.h5 (deleted)' was truncated, or its disk failed"));
 }
 
-TEST_CASE("a fault in memory that no file is read from is described by nobody", "[core]") {
+TEST_CASE("a fault in memory that no file is read from is described by nobody", "[system]") {
   const int here = 0;
   CHECK(fault_at(&here).empty());
   CHECK(fault_at(nullptr).empty());
@@ -68,7 +68,7 @@ TEST_CASE("a fault in memory that no file is read from is described by nobody", 
   ::munmap(memory, 4096);
 }
 
-TEST_CASE("the name of a file that faults reaches no terminal as a command", "[core]") {
+TEST_CASE("the name of a file that faults reaches no terminal as a command", "[system]") {
   const TemporaryFolder folder;
   const auto map = three_pages(folder.file("red\x1b[31m.h5"));
   CHECK_THAT(fault_at(map.bytes().data()), contains_text("red?[31m.h5'"));

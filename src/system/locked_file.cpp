@@ -1,4 +1,4 @@
-#include "core/locked_file.hpp"
+#include "system/locked_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/output_file.hpp"
+#include "system/output_file.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 namespace {
 
 /// Locks `bytes` (0: all) bytes from `begin` on, which the file need not have. False if another process holds one of them.
@@ -49,4 +49,4 @@ LockedFile::~LockedFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

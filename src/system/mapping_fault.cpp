@@ -1,4 +1,4 @@
-#include "core/mapping_fault.hpp"
+#include "system/mapping_fault.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace paragrad::core {
+namespace paragrad::system {
 namespace {
 
 /// One line of /proc/self/maps: "7f00-7f10 r--s 00001000 fe:01 1234    /path".
@@ -121,4 +121,4 @@ std::string_view describe_mapping_fault(const void* address, std::span<char> tex
   return sentence.view();
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

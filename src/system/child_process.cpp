@@ -1,4 +1,4 @@
-#include "app/child_process.hpp"
+#include "system/child_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,9 +15,9 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/output_file.hpp"
+#include "system/output_file.hpp"
 
-namespace paragrad::app {
+namespace paragrad::system {
 namespace {
 
 using namespace std::chrono_literals;
@@ -69,8 +69,8 @@ class SignalsHeld {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& log) {
-  core::OutputFile file;
-  if (!log.empty()) file = core::OutputFile(log, core::OutputFile::Begin::empty);
+  system::OutputFile file;
+  if (!log.empty()) file = system::OutputFile(log, system::OutputFile::Begin::empty);
   const pid_t parent = ::getpid();
   std::fflush(stdout);
   const SignalsHeld held;
@@ -113,4 +113,4 @@ void ChildProcess::end() {
   while (process_ > 0 && !exit_code()) std::this_thread::sleep_for(5ms);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::system

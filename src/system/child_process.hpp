@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace paragrad::app {
+namespace paragrad::system {
 
 /// A program running in a process group of its own. Killed when this object goes, and when this process dies in whatever
 /// way.
@@ -35,4 +35,4 @@ class ChildProcess {
   pid_t process_ = -1;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::system

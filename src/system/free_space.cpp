@@ -1,4 +1,4 @@
-#include "core/free_space.hpp"
+#include "system/free_space.hpp"
 
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 void require_free_space(const std::string& path, double bytes) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -20,8 +20,9 @@ void require_free_space(const std::string& path, double bytes) {
   const auto blocks = ::geteuid() == 0 ? status.f_bfree : status.f_bavail;
   const double free = static_cast<double>(blocks) * static_cast<double>(status.f_frsize);
   if (bytes <= free) return;
-  throw ConfigError(format("'{}' needs {} more, but its disk has only {} free", path, format_quantity(bytes, Unit::bytes),
-                           format_quantity(free, Unit::bytes)));
+  throw core::ConfigError(core::format("'{}' needs {} more, but its disk has only {} free", path,
+                                       core::format_quantity(bytes, core::Unit::bytes),
+                                       core::format_quantity(free, core::Unit::bytes)));
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

@@ -1,4 +1,4 @@
-#include "core/cores.hpp"
+#include "system/cores.hpp"
 
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-namespace paragrad::core {
+namespace paragrad::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +72,4 @@ int available_cores() {
   return within_quota(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), core_quota().cores);
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

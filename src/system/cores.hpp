@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// How much processor time a container or a batch job grants its processes together: the least of the limits of a process's
 /// control group and those above it (cgroups v2: cpu.max; v1: cpu.cfs_quota_us).
@@ -23,4 +23,4 @@ int available_cores();
 /// `cores`, or a quota if that is less.
 int within_quota(int cores, double quota);
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

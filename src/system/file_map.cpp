@@ -1,4 +1,4 @@
-#include "core/file_map.hpp"
+#include "system/file_map.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 FileMap::FileMap(int descriptor) {
   struct stat status {};
@@ -28,14 +28,15 @@ FileMap::FileMap(int descriptor) {
 
 FileMap FileMap::open(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
-  if (!S_ISREG(status.st_mode)) throw ConfigError(format("cannot read '{}': it is not a regular file", path));
+  if (::stat(path.c_str(), &status) != 0)
+    throw core::ConfigError(core::format("cannot read '{}': {}", path, std::strerror(errno)));
+  if (!S_ISREG(status.st_mode)) throw core::ConfigError(core::format("cannot read '{}': it is not a regular file", path));
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
+  if (descriptor < 0) throw core::ConfigError(core::format("cannot read '{}': {}", path, std::strerror(errno)));
   FileMap map(descriptor);
   ::close(descriptor);
   if (map.bytes().empty() && status.st_size > 0)
-    throw ConfigError(format("cannot read '{}': its file system cannot map it into memory", path));
+    throw core::ConfigError(core::format("cannot read '{}': its file system cannot map it into memory", path));
   return map;
 }
 
@@ -78,4 +79,4 @@ bool FileMap::in_memory(std::span<const std::byte> part) const {
 #endif
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

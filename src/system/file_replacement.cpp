@@ -1,4 +1,4 @@
-#include "core/file_replacement.hpp"
+#include "system/file_replacement.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,15 +13,15 @@
 #include <sstream>
 #include <vector>
 
-#include "core/files.hpp"
 #include "core/format.hpp"
-#include "core/output_file.hpp"
+#include "system/files.hpp"
+#include "system/output_file.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 namespace {
 
-ConfigError failure(std::string_view action, const std::string& path, int error) {
-  return ConfigError(format("cannot {} '{}': {}", action, path, std::strerror(error)));
+core::ConfigError failure(std::string_view action, const std::string& path, int error) {
+  return core::ConfigError(core::format("cannot {} '{}': {}", action, path, std::strerror(error)));
 }
 
 /// Closes a descriptor at the end of a scope.
@@ -34,7 +34,7 @@ struct Descriptor {
 
 LockedFile open_locked(const std::string& path) {
   if (auto file = LockedFile::open(path)) return std::move(*file);
-  throw ConfigError(format("'{}' is being written by another process; wait until it finishes", path));
+  throw core::ConfigError(core::format("'{}' is being written by another process; wait until it finishes", path));
 }
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
@@ -77,7 +77,8 @@ std::string resolved(const std::string& path, Links links) {
   std::error_code missing;
   const fs::file_status status = links == Links::follow ? fs::status(path, missing) : fs::symlink_status(path, missing);
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_symlink(status))
-    throw ConfigError(format("'{}' is not a regular file and would be replaced by one: choose another name", path));
+    throw core::ConfigError(
+        core::format("'{}' is not a regular file and would be replaced by one: choose another name", path));
   if (links == Links::replace) return path;
   fs::path target = fs::canonical(path, missing);
   if (!missing) return target.string();
@@ -133,8 +134,9 @@ void FileReplacement::write(std::string_view content) {
   }
 }
 
-ConfigError FileReplacement::unlike_written() const {
-  return ConfigError(format("cannot write '{}': the data read back differs from the data written; check the disk", target_));
+core::ConfigError FileReplacement::unlike_written() const {
+  return core::ConfigError(
+      core::format("cannot write '{}': the data read back differs from the data written; check the disk", target_));
 }
 
 void FileReplacement::commit() {
@@ -175,4 +177,4 @@ void replace_file(const std::string& path, const std::function<void(std::ostream
   replacement.commit();
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

@@ -1,4 +1,4 @@
-#include "core/folder_lock.hpp"
+#include "system/folder_lock.hpp"
 
 #include <unistd.h>
 
@@ -7,16 +7,16 @@
 #include <system_error>
 
 #include "core/errors.hpp"
-#include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "system/file_replacement.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 namespace {
 
 std::string this_process() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return format("process {} on {}\n", ::getpid(), host.data());
+  return core::format("process {} on {}\n", ::getpid(), host.data());
 }
 
 /// The holder's description of itself, which it may not have written yet.
@@ -37,11 +37,11 @@ FolderLock::FolderLock(const std::string& folder, const std::string& name, const
     : path_(folder + "/" + name), whole_(parts.empty()) {
   std::error_code error;
   create_folders(folder, error);
-  if (error) throw ConfigError(format("cannot write into the folder '{}': {}", folder, error.message()));
+  if (error) throw core::ConfigError(core::format("cannot write into the folder '{}': {}", folder, error.message()));
   file_ = LockedFile::open(path_, parts);
   if (!file_)
-    throw ConfigError(
-        format("the folder '{}' is in use by {}: wait until it ends, or choose another folder", folder, holder_in(path_)));
+    throw core::ConfigError(core::format("the folder '{}' is in use by {}: wait until it ends, or choose another folder",
+                                         folder, holder_in(path_)));
   const std::string text = whole_ ? this_process() : "";
   // The lock holds even if the description cannot be written.
   if (::ftruncate(file_->descriptor(), 0) == 0) (void)!::pwrite(file_->descriptor(), text.data(), text.size(), 0);
@@ -51,4 +51,4 @@ FolderLock::~FolderLock() {
   if (file_ && whole_) ::unlink(path_.c_str());
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

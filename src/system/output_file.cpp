@@ -1,4 +1,4 @@
-#include "core/output_file.hpp"
+#include "system/output_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,11 +11,11 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 namespace {
 
-ConfigError refused(const std::string& path, const std::string& why) {
-  return ConfigError(format("cannot write '{}': {}", path, why));
+core::ConfigError refused(const std::string& path, const std::string& why) {
+  return core::ConfigError(core::format("cannot write '{}': {}", path, why));
 }
 
 bool is_symbolic_link(const std::string& path) {
@@ -70,4 +70,4 @@ void OutputFile::write(std::string_view text) {
   }
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

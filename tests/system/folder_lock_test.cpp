@@ -1,13 +1,13 @@
-#include "core/folder_lock.hpp"
+#include "system/folder_lock.hpp"
 
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
-using core::FolderLock;
+using system::FolderLock;
 
-TEST_CASE("parts of a folder exclude each other only where they overlap", "[core]") {
+TEST_CASE("parts of a folder exclude each other only where they overlap", "[system]") {
   const test::TemporaryFolder folder;
   using Parts = std::vector<std::size_t>;
   {

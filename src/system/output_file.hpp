@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 /// A file that is written from its end or anew, in a folder that others may write to. A link of its name is not followed,
 /// because it could lead to any file of the user: symbolic links and files with several names (hard links) are refused, and
@@ -41,4 +41,4 @@ int open_unlinked(const std::string& path, int flags);
 /// Writes everything, in as many calls as needed. Throws std::system_error.
 void write_all(int descriptor, std::string_view bytes);
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system

@@ -1,4 +1,4 @@
-#include "core/files.hpp"
+#include "system/files.hpp"
 
 #include <unistd.h>
 
@@ -12,18 +12,18 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::core {
+namespace paragrad::system {
 
 std::string read_text(const std::string& path) {
   std::error_code missing;
   if (std::filesystem::is_fifo(path, missing))
-    throw ConfigError(format("cannot read '{}': it is a pipe, which may never end", path));
+    throw core::ConfigError(core::format("cannot read '{}': it is a pipe, which may never end", path));
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
+  if (!file) throw core::ConfigError(core::format("cannot read '{}': {}", path, std::strerror(errno)));
   try {
     return {std::istreambuf_iterator<char>(file), {}};  // throws where the disk fails
   } catch (const std::ios_base::failure&) {
-    throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
+    throw core::ConfigError(core::format("cannot read '{}': {}", path, std::strerror(errno)));
   }
 }
 
@@ -40,7 +40,7 @@ std::size_t read_at(int descriptor, std::uint64_t offset, std::span<char> into) 
 }
 
 std::string describe(const std::filesystem::filesystem_error& error) {
-  return format("cannot use '{}': {}", error.path1().string(), error.code().message());
+  return core::format("cannot use '{}': {}", error.path1().string(), error.code().message());
 }
 
-}  // namespace paragrad::core
+}  // namespace paragrad::system
