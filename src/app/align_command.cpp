@@ -1,8 +1,8 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/option_use.hpp"
 #include "app/scoring.hpp"
+#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -85,13 +85,14 @@ int align(AlignArguments& arguments, const CLI::App& parser) {
 
 }  // namespace
 
-Command align_command() {
+cli::Command align_command() {
   auto arguments = std::make_shared<AlignArguments>();
-  auto parser = make_parser("align",
-                            "Relabel the frames of words by forced alignment with a checkpoint's network.\n"
-                            "The new labels are the states on the best path (Viterbi) through the words of each utterance.");
-  add_options(*parser, *arguments);
-  set_examples(
+  auto parser =
+      cli::make_parser("align",
+                       "Relabel the frames of words by forced alignment with a checkpoint's network.\n"
+                       "The new labels are the states on the best path (Viterbi) through the words of each utterance.");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(
       *parser,
       "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --epochs 2 --quiet --out runs/digits\n"
       "paragrad align runs/digits/checkpoint.h5 --data digits.h5 --out digits-realigned.h5");

@@ -2,13 +2,13 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/environment.hpp"
-#include "app/option_use.hpp"
-#include "app/option_values.hpp"
 #include "app/shared_options.hpp"
 #include "app/world.hpp"
 #include "backend/device.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
+#include "cli/option_values.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -104,7 +104,7 @@ void print_comparison(const calibration::Calibration& measured, const calibratio
 }
 
 std::size_t largest_message(const std::string& text) {
-  return static_cast<std::size_t>(parse_size("--largest-message", text, 1e3, 4e9));
+  return static_cast<std::size_t>(cli::parse_size("--largest-message", text, 1e3, 4e9));
 }
 
 calibration::CalibrationOptions calibration_options(const CalibrateArguments& arguments) {
@@ -154,20 +154,20 @@ int run(CalibrateArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError("the device 'meta' computes nothing to measure: choose cpu or reference");
   const bool alone = !comm::under_mpiexec();
   if (alone) largest_message(arguments.largest_message);  // report errors in the value first
-  use_of(parser, arguments).check();
+  cli::use_of(parser, arguments).check();
   CalibrationJob job(arguments);
   return make_real_world(parser, arguments.device)->run(job);
 }
 
 }  // namespace
 
-Command calibrate_command() {
+cli::Command calibrate_command() {
   auto arguments = std::make_shared<CalibrateArguments>();
-  auto parser = make_parser("calibrate", description);
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad calibrate --passes 1 --out roughly-this-machine.toml\n"
-               "mpiexec -n 2 paragrad calibrate --passes 1 --largest-message 1MB --out two-ranks.toml");
+  auto parser = cli::make_parser("calibrate", description);
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad calibrate --passes 1 --out roughly-this-machine.toml\n"
+                    "mpiexec -n 2 paragrad calibrate --passes 1 --largest-message 1MB --out two-ranks.toml");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 

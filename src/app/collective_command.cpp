@@ -7,14 +7,14 @@
 
 #include "app/collective_measurement.hpp"
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
-#include "app/option_use.hpp"
-#include "app/option_values.hpp"
 #include "app/shared_options.hpp"
 #include "app/world.hpp"
 #include "backend/backend_info.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
+#include "cli/option_values.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
@@ -29,7 +29,7 @@ namespace paragrad::app {
 namespace {
 
 std::size_t floats_of(const std::string& text) {
-  const double bytes = parse_size("--bytes", text, 0, 1e15);
+  const double bytes = cli::parse_size("--bytes", text, 0, 1e15);
   const auto floats = static_cast<std::size_t>(bytes / sizeof(float));
   if (static_cast<double>(floats) * sizeof(float) != bytes)
     throw core::ConfigError(core::format("--bytes: '{}' is not a whole number of float32 values (4 bytes each)", text));
@@ -112,7 +112,7 @@ int run_emulated(CollectiveArguments& arguments, const std::string& config) {
   for (const int workers : arguments.workers)
     for (const std::size_t count : floats) output.add(emulate(arguments, platform, workers, count));
   output.finish();
-  return success;
+  return cli::success;
 }
 
 /// Measures among ranks.
@@ -164,7 +164,7 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
       option->count() == 0 && operation != comm::Operation::allreduce)
     option->default_str(arguments.collective = comm::default_algorithm(operation));  // config.toml shows it
   comm::check_algorithm(operation, arguments.collective);
-  const OptionUse use = use_of(parser, arguments);
+  const cli::OptionUse use = cli::use_of(parser, arguments);
   use.check();
   const std::string config = use.config();
   if (!real) return run_emulated(arguments, config);
@@ -203,18 +203,19 @@ void CollectiveArguments::describe(core::OptionList& list) {
   describe_overwrite(list, overwrite, out);
 }
 
-Command collective_command() {
+cli::Command collective_command() {
   auto arguments = std::make_shared<CollectiveArguments>();
-  auto parser =
-      make_parser("collective", "Time a collective operation among emulated workers or, under mpiexec, among real ones.");
-  accept_config_file(*parser);
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
-               "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
-               "paragrad collective --operation all_to_all --collective bruck --workers 8 --bytes 1kB --platform "
-               "sim/platforms/k80-edr.toml\n"
-               "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB");
+  auto parser = cli::make_parser("collective",
+                                 "Time a collective operation among emulated workers or, under mpiexec, among real ones.");
+  cli::accept_config_file(*parser);
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(
+      *parser,
+      "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
+      "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
+      "paragrad collective --operation all_to_all --collective bruck --workers 8 --bytes 1kB --platform "
+      "sim/platforms/k80-edr.toml\n"
+      "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 

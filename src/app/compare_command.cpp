@@ -4,11 +4,11 @@
 
 #include "app/commands.hpp"
 #include "app/comparison.hpp"
-#include "app/described_options.hpp"
 #include "app/finished_run.hpp"
 #include "app/prediction.hpp"
 #include "app/run_labels.hpp"
 #include "app/run_output.hpp"
+#include "cli/described_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "system/files.hpp"
@@ -63,7 +63,7 @@ std::vector<FinishedRun> finished_runs(const std::vector<std::string>& given) {
   for (const std::string& one : without_files_of_searches(given))
     for (const std::string& folder : run_folders(one)) {
       if (is_of_search(folder) && !(fs::exists(folder + "/manifest.json") && read_manifest(folder).contains("result")))
-        print_error(core::format("'{}' is left out: {}", folder, why_unfinished(folder)));
+        cli::print_error(core::format("'{}' is left out: {}", folder, why_unfinished(folder)));
       else
         finished.push_back(read_finished_run(folder));
     }
@@ -85,19 +85,20 @@ int compare(const CompareArguments& arguments) {
     if (const ComparedRun* one = baseline(runs, run.clock)) run.speed_up = run.samples_per_s / one->samples_per_s;
   fmt::print("{}", comparison(runs, arguments.format));
   if (arguments.format == "text") fmt::print("{}", predictions(finished));
-  return success;
+  return cli::success;
 }
 
 }  // namespace
 
-Command compare_command() {
+cli::Command compare_command() {
   auto arguments = std::make_shared<CompareArguments>();
-  auto parser = make_parser("compare", "Print finished runs side by side, and the ratios of predicted to measured times.");
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad compare runs/one runs/eight\n"
-               "paragrad compare runs/one runs/eight --format markdown\n"
-               "paragrad compare runs/* --format csv > runs.csv");
+  auto parser =
+      cli::make_parser("compare", "Print finished runs side by side, and the ratios of predicted to measured times.");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad compare runs/one runs/eight\n"
+                    "paragrad compare runs/one runs/eight --format markdown\n"
+                    "paragrad compare runs/* --format csv > runs.csv");
   return {parser, [arguments] { return compare(*arguments); }};
 }
 

@@ -1,7 +1,7 @@
 #include "app/commands.hpp"
 #include "app/data_imports.hpp"
-#include "app/described_options.hpp"
-#include "app/option_use.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -20,10 +20,10 @@ void add_generate(CLI::App& data) {
   CLI::App* command =
       data.add_subcommand("generate", "generate a frame classification task of any size from a hidden Markov model");
   auto options = std::make_shared<data::GenerateOptions>();
-  add_options(*command, *options);
-  set_examples(*command, "paragrad data generate --out frames.h5 --samples 20000 --valid 2000 --test 2000");
+  cli::add_options(*command, *options);
+  cli::set_examples(*command, "paragrad data generate --out frames.h5 --samples 20000 --valid 2000 --test 2000");
   command->callback([command, options] {
-    use_of(*command, *options).check();
+    cli::use_of(*command, *options).check();
     print_written(data::generate(*options), options->out);
   });
 }
@@ -32,12 +32,12 @@ void add_generate_speech(CLI::App& data) {
   CLI::App* command =
       data.add_subcommand("generate-speech", "generate speech with synthetic voices, labelled with a phone state per frame");
   auto options = std::make_shared<speech::GenerateSpeechOptions>();
-  add_options(*command, *options);
-  set_examples(
+  cli::add_options(*command, *options);
+  cli::set_examples(
       *command,
       "paragrad data generate-speech --text text --unseen-text other-text --train 20s --valid 2s --test 2s --out voices.h5");
   command->callback([command, options] {
-    use_of(*command, *options).check();
+    cli::use_of(*command, *options).check();
     const auto generated = speech::generate_speech(*options);
     print_written(generated.info, options->out);
     fmt::print("a context has a class of its own where it has {} training frames or more\n", generated.least_frames);
@@ -91,10 +91,10 @@ void store_partition(const PartitionArguments& options) {
 void add_partition(CLI::App& data) {
   CLI::App* command = data.add_subcommand("partition", "store a random N x M partition in a data file");
   auto options = std::make_shared<PartitionArguments>();
-  add_options(*command, *options);
-  set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
+  cli::add_options(*command, *options);
+  cli::set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
   command->callback([command, options] {
-    use_of(*command, *options).check();
+    cli::use_of(*command, *options).check();
     store_partition(*options);
   });
 }
@@ -108,8 +108,8 @@ struct FileArguments {
 void add_info(CLI::App& data) {
   CLI::App* command = data.add_subcommand("info", "describe a data file");
   auto arguments = std::make_shared<FileArguments>();
-  add_options(*command, *arguments);
-  set_examples(*command, "paragrad data info frames.h5");
+  cli::add_options(*command, *arguments);
+  cli::set_examples(*command, "paragrad data info frames.h5");
   command->callback(
       [arguments] { fmt::print("{}\n", core::text_of(data::describe(*data::Dataset::open(arguments->file)), 2)); });
 }
@@ -117,11 +117,11 @@ void add_info(CLI::App& data) {
 void add_verify(CLI::App& data) {
   CLI::App* command = data.add_subcommand("verify", "check that a data file conforms to the format, including its checksum");
   auto arguments = std::make_shared<FileArguments>();
-  add_options(*command, *arguments);
-  set_examples(*command, "paragrad data verify frames.h5");
+  cli::add_options(*command, *arguments);
+  cli::set_examples(*command, "paragrad data verify frames.h5");
   command->callback([arguments] {
     const auto findings = data::verify(arguments->file);
-    for (std::size_t i = 0; i + 1 < findings.size(); ++i) print_error(findings[i]);
+    for (std::size_t i = 0; i + 1 < findings.size(); ++i) cli::print_error(findings[i]);
     if (!findings.empty()) throw core::ConfigError(findings.back());
     fmt::print("{}: conforms to the format\n", core::printable(arguments->file));
   });
@@ -129,8 +129,8 @@ void add_verify(CLI::App& data) {
 
 }  // namespace
 
-Command data_command() {
-  auto parser = make_parser("data", "Make, describe and check data files (format: data/README.md).");
+cli::Command data_command() {
+  auto parser = cli::make_parser("data", "Make, describe and check data files (format: data/README.md).");
   parser->require_subcommand(1);
   add_import_commands(*parser);
   add_generate(*parser);
@@ -139,7 +139,7 @@ Command data_command() {
   add_info(*parser);
   add_verify(*parser);
   parser->footer("'paragrad data COMMAND --help' lists the options of a command, with an example.");
-  return {parser, [] { return success; }};
+  return {parser, [] { return cli::success; }};
 }
 
 }  // namespace paragrad::app

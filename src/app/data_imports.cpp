@@ -1,7 +1,7 @@
 #include "app/data_imports.hpp"
 
-#include "app/described_options.hpp"
-#include "app/option_use.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "data/importer.hpp"
@@ -13,18 +13,19 @@ namespace {
 /// What was written, what was read as what, and what is probably not meant, a line each.
 void print_imported(const data::Imported& imported, const std::string& path) {
   print_written(imported, path);
-  for (const std::string& line : imported.taken) fmt::print("{}\n", with_flags(core::printable_message(line)));
-  for (const std::string& line : imported.warnings) fmt::print("warning: {}\n", with_flags(core::printable_message(line)));
+  for (const std::string& line : imported.taken) fmt::print("{}\n", cli::with_flags(core::printable_message(line)));
+  for (const std::string& line : imported.warnings)
+    fmt::print("warning: {}\n", cli::with_flags(core::printable_message(line)));
 }
 
 void add_importer(CLI::App& data, const data::Importer& importer) {
   const std::string name = "import-" + importer.name;
   CLI::App* command = data.add_subcommand(name, importer.summary);
   const std::shared_ptr<data::Import> import = importer.make();
-  add_options(*command, *import);
-  set_examples(*command, core::format("paragrad data {} {}", name, with_flags(importer.example)));
+  cli::add_options(*command, *import);
+  cli::set_examples(*command, core::format("paragrad data {} {}", name, cli::with_flags(importer.example)));
   command->callback([command, import] {
-    use_of(*command, *import).check();
+    cli::use_of(*command, *import).check();
     print_imported(import->run(), import->out());
   });
 }

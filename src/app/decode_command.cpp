@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/option_use.hpp"
 #include "app/scoring.hpp"
+#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -138,15 +138,16 @@ int decode(DecodeArguments& arguments, const CLI::App& parser) {
 
 }  // namespace
 
-Command decode_command() {
+cli::Command decode_command() {
   auto arguments = std::make_shared<DecodeArguments>();
-  auto parser = make_parser("decode",
-                            "Recognise words with a checkpoint's network and count the errors.\n"
-                            "The recognised words are those on the best path (Viterbi).");
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"
-               "paragrad decode runs/digits/checkpoint.h5 --data digits.h5 --subset valid --grammar loop --show-errors");
+  auto parser = cli::make_parser("decode",
+                                 "Recognise words with a checkpoint's network and count the errors.\n"
+                                 "The recognised words are those on the best path (Viterbi).");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(
+      *parser,
+      "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"
+      "paragrad decode runs/digits/checkpoint.h5 --data digits.h5 --subset valid --grammar loop --show-errors");
   return {parser, [arguments, parser] { return decode(*arguments, *parser); }};
 }
 

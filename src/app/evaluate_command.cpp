@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/option_use.hpp"
 #include "app/scoring.hpp"
+#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -44,7 +44,7 @@ class Evaluation : public Job {
     const bool ensemble = arguments_.checkpoints.size() > 1;
     for (const std::string& path : arguments_.checkpoints) {
       Network network{.path = path, .checkpoint = train::read_checkpoint(path)};
-      const OptionUse use = use_with(network.checkpoint.model, parser_, arguments_);
+      const cli::OptionUse use = use_with(network.checkpoint.model, parser_, arguments_);
       network.options = arguments_.options;
       if (!ensemble && !use.given("loss")) network.options.loss = network.checkpoint.loss;
       networks_.push_back(std::move(network));
@@ -127,15 +127,15 @@ int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
 
 }  // namespace
 
-Command evaluate_command() {
+cli::Command evaluate_command() {
   auto arguments = std::make_shared<EvaluateArguments>();
   arguments->options.minibatch = 256;
-  auto parser = make_parser(
+  auto parser = cli::make_parser(
       "evaluate",
       "Score one checkpoint, or several, each alone and all together as an ensemble, on one subset of a data file.\n"
       "The samples are divided among the ranks under mpiexec, or among emulated workers on a platform.");
-  add_options(*parser, *arguments);
-  set_examples(
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(
       *parser,
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid\n"

@@ -76,7 +76,7 @@ int FailingCluster::run(const MakeJob& make_job) {
       now_s = clock_s_ + since_s;
       return may_rejoin || now_s >= failure_s;
     };
-    if (world_.run_until(*job, stop_when, {clock_s_, history()})) return success;
+    if (world_.run_until(*job, stop_when, {clock_s_, history()})) return cli::success;
     if (now_s >= failure_s)
       fail(failure_s);
     else

@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
-#include "app/option_use.hpp"
 #include "app/shared_options.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -123,23 +123,23 @@ int run(const GoodputArguments& arguments, const std::string& config) {
         folder.add(record_of(row));
       }
   folder.finish({{"peak_memory_bytes", peak_memory_bytes()}});
-  return success;
+  return cli::success;
 }
 
 }  // namespace
 
-Command goodput_command() {
+cli::Command goodput_command() {
   auto arguments = std::make_shared<GoodputArguments>();
-  auto parser = make_parser("goodput",
-                            "Predict which part of a cluster's time is useful work when devices fail.\n"
-                            "How often they fail and what it costs is in the section [failures] of a platform file.");
-  accept_config_file(*parser);
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad goodput --platform experiments/goodput/elastic.toml --nodes 9375,150000 --groups 1,8\n"
-               "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto");
+  auto parser = cli::make_parser("goodput",
+                                 "Predict which part of a cluster's time is useful work when devices fail.\n"
+                                 "How often they fail and what it costs is in the section [failures] of a platform file.");
+  cli::accept_config_file(*parser);
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad goodput --platform experiments/goodput/elastic.toml --nodes 9375,150000 --groups 1,8\n"
+                    "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto");
   return {parser, [arguments, parser] {
-            const OptionUse use = use_of(*parser, *arguments);
+            const cli::OptionUse use = cli::use_of(*parser, *arguments);
             use.check();
             return run(*arguments, use.config());
           }};

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
-#include "app/foreign_words.hpp"
-#include "app/option_values.hpp"
 #include "app/program_parser.hpp"
 #include "backend/backend_info.hpp"
+#include "cli/described_options.hpp"
+#include "cli/foreign_words.hpp"
+#include "cli/option_values.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
@@ -59,7 +59,7 @@ std::string indented(const std::string& lines) { return "  " + CLI::detail::find
 
 void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& entry) {
   fmt::print("{}: {}\n  {}; chosen by {}{}\n", entry.name, entry.summary, catalogue.kind,
-             with_flags(catalogue.choice(entry.name + entry.parameter)),
+             cli::with_flags(catalogue.choice(entry.name + entry.parameter)),
              entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
   if (!entry.serves.empty()) fmt::print("  for {}\n", core::join(entry.serves, ", "));
   if (!entry.source.empty()) fmt::print("  source: {}\n", entry.source);
@@ -69,7 +69,7 @@ void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& en
     if (option.kind.empty())
       elsewhere.push_back("--" + option.name);
     else
-      fmt::print("\n  {}{} {}{}\n      {}\n", catalogue.in_text.empty() ? "--" : "", option.name, type_of(option),
+      fmt::print("\n  {}{} {}{}\n      {}\n", catalogue.in_text.empty() ? "--" : "", option.name, cli::type_of(option),
                  option.by_default.empty() ? "" : "=" + option.by_default, option.help);
   }
   if (!elsewhere.empty()) fmt::print("\n  also used: {}\n", core::join(elsewhere, ", "));
@@ -105,7 +105,7 @@ void print_all_entries() {
       fmt::print("  {:<26}{}\n", entry.name + entry.parameter, entry.description());
     fmt::print("\n");
   }
-  fmt::print("'{} help NAME' shows one of them with its options.\n", program_name);
+  fmt::print("'{} help NAME' shows one of them with its options.\n", cli::program_name);
 }
 
 /// The entries of that name: there may be a strategy and an optimiser of one name.
@@ -124,7 +124,7 @@ bool print_entries(const std::string& name) {
 /// Calls see(command, option) for the options of all commands: "data import-csv", its --label.
 void for_all_options(const std::function<void(const std::string&, const CLI::Option&)>& see) {
   const auto see_parser = [&](const std::string& command, const CLI::App& parser) {
-    for (const CLI::Option* option : named_options(parser)) see(command, *option);
+    for (const CLI::Option* option : cli::named_options(parser)) see(command, *option);
   };
   const auto program = make_program();
   for (const CLI::App* command : program->get_subcommands({})) {
@@ -162,15 +162,15 @@ bool print_options(const std::string& name, bool after_entries) {
 
 /// What the name is here, if users of other programs know it as a command, an entry or an option of training.
 std::string answer_to_topic(const std::string& name, const std::vector<std::string>& commands) {
-  std::string answer = foreign_answer("command", name, commands);
+  std::string answer = cli::foreign_answer("command", name, commands);
   for (const core::CatalogueInfo& catalogue : catalogues())
-    if (answer.empty()) answer = foreign_answer(catalogue.kind, name, catalogue.names());
+    if (answer.empty()) answer = cli::foreign_answer(catalogue.kind, name, catalogue.names());
   if (!answer.empty()) return answer;
   std::vector<std::string> options;
   const auto training = make_command("train").parser;
-  for (const CLI::Option* option : named_options(*training))
-    for (const std::string& typed : typed_names(*option)) options.push_back(typed);
-  return foreign_answer("option", name, options);
+  for (const CLI::Option* option : cli::named_options(*training))
+    for (const std::string& typed : cli::typed_names(*option)) options.push_back(typed);
+  return cli::foreign_answer("option", name, options);
 }
 
 core::ConfigError unknown_topic(const std::string& name) {
@@ -185,7 +185,7 @@ core::ConfigError unknown_topic(const std::string& name) {
   });
   const std::string near = core::nearest_name(name, known);
   if (answer.empty() && !near.empty()) answer = core::format("did you mean {}?", near);
-  const std::string all = core::format("'{} help all' lists strategies, optimisers and the like", program_name);
+  const std::string all = core::format("'{} help all' lists strategies, optimisers and the like", cli::program_name);
   return core::ConfigError(
       core::format("nothing is called '{}'; {}", name, answer.empty() ? all : core::format("{} ({})", answer, all)));
 }
@@ -193,19 +193,20 @@ core::ConfigError unknown_topic(const std::string& name) {
 /// A command's options, and those of its own commands.
 core::Json json_of(const CLI::App& parser) {
   core::Json options = core::Json::array(), commands = core::Json::array();
-  for (const CLI::Option* option : named_options(parser)) {
+  for (const CLI::Option* option : cli::named_options(parser)) {
     const std::string type = option->get_type_name();
     const bool limited = type.find(':') != std::string::npos && type.find('{') == std::string::npos;
     options.push_back({{"name", option->get_single_name()},
-                       {"kind", value_kind(*option)},
+                       {"kind", cli::value_kind(*option)},
                        {"range", limited ? type.substr(type.find(':') + 1) : ""},
-                       {"values", known_values(*option)},
+                       {"values", cli::known_values(*option)},
                        {"default", option->get_default_str()},
                        {"help", option->get_description()},
                        {"group", option->get_group()}});
   }
   for (const CLI::App* below : parser.get_subcommands({})) commands.push_back(json_of(*below));
-  return {{"command", parser.get_name()}, {"summary", summary_of(parser)}, {"options", options}, {"commands", commands}};
+  return {
+      {"command", parser.get_name()}, {"summary", cli::summary_of(parser)}, {"options", options}, {"commands", commands}};
 }
 
 /// Catalogues, whole or with the entries of that name only, and the command of that name.
@@ -235,7 +236,7 @@ void print_help(const HelpArguments& arguments) {
   if (arguments.name == "all") return print_all_entries();
   for (const CLI::App* command : program->get_subcommands({}))
     if (command->get_name() == arguments.name) {
-      fmt::print("{}", make_command(arguments.name).parser->help(program_name));
+      fmt::print("{}", make_command(arguments.name).parser->help(cli::program_name));
       return;
     }
   const bool is_entry = print_entries(arguments.name);
@@ -244,17 +245,17 @@ void print_help(const HelpArguments& arguments) {
 
 }  // namespace
 
-Command help_command() {
+cli::Command help_command() {
   auto arguments = std::make_shared<HelpArguments>();
-  auto parser = make_parser(
+  auto parser = cli::make_parser(
       "help", "Describe a command, an option, or what an option chooses, such as a strategy, a model or a platform.");
-  add_options(*parser, *arguments);
-  set_examples(
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(
       *parser,
       "paragrad help bmuf\nparagrad help momentum\nparagrad help resnet\nparagrad help all\nparagrad help --format json");
   return {parser, [arguments] {
             print_help(*arguments);
-            return success;
+            return cli::success;
           }};
 }
 

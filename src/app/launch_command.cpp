@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/interruption.hpp"
 #include "app/launch_rules.hpp"
 #include "app/program_parser.hpp"
 #include "app/saved_so_far.hpp"
+#include "cli/described_options.hpp"
 #include "comm/membership.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -81,10 +81,10 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
   Training training{arguments.training, {}, 0, {}};
   if (training.words.empty() || training.words[0] != "train")
     throw core::ConfigError("give the training after --, as in 'paragrad launch --ranks 4 -- train --workers 8 …'");
-  const Command command = make_command("train");
+  const cli::Command command = make_command("train");
   std::vector<char*> options;
   for (std::size_t i = 1; i < training.words.size(); ++i) options.push_back(training.words[i].data());
-  if (parse(*command.parser, options)) return std::nullopt;
+  if (cli::parse(*command.parser, options)) return std::nullopt;
   const auto given = [&](const char* option) { return command.parser->get_option(option)->count() > 0; };
   const auto number = [&](const char* option) { return given(option) ? command.parser->get_option(option)->as<long>() : 0; };
   if (says(training.words, "--checkpoint-every") && number("--checkpoint-every") == 0)
@@ -182,11 +182,11 @@ class Launch {
       last_state_ = state();
       system::ChildProcess job(command(), "");
       const std::optional<int> code = watch(job);
-      if (code == success && restarts_ > 0)
+      if (code == cli::success && restarts_ > 0)
         say(core::format("finished after {} restart{}; {} block{} trained twice", restarts_, restarts_ == 1 ? "" : "s",
                          blocks_again_, blocks_again_ == 1 ? " was" : "s were"));
-      if (code == success || code == user_error) return *code;
-      if (code == not_started) return user_error;
+      if (code == cli::success || code == cli::user_error) return *code;
+      if (code == not_started) return cli::user_error;
       job.end();
       if (told_to_stop) break;
       if (restarts_ == 0 && !training_.dependence.empty())
@@ -206,7 +206,7 @@ class Launch {
     const std::string out = core::printable(training_.out);
     say(saved ? core::format("stopped; the same command resumes the run in {} after {}", out, position_text(*saved))
               : core::format("stopped; no state is saved yet, and the same command starts the run in {} again", out));
-    return success;
+    return cli::success;
   }
 
  private:
@@ -277,7 +277,7 @@ class Launch {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  static void say(const std::string& what) { print_error("launch: " + what); }
+  static void say(const std::string& what) { cli::print_error("launch: " + what); }
 
   const LaunchArguments& arguments_;
   Training training_;
@@ -293,20 +293,20 @@ class Launch {
 
 }  // namespace
 
-Command launch_command() {
+cli::Command launch_command() {
   auto arguments = std::make_shared<LaunchArguments>();
-  auto parser =
-      make_parser("launch",
-                  "Train on MPI ranks that may die or be added, resuming from the last block with those that are left.\n"
-                  "The weights do not depend on the number of ranks (see --workers of train). SIGTERM, SIGINT and SIGUSR1 "
-                  "stop it after the next state is saved, with exit code 0.");
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad launch --ranks 3 -- train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 \\\n"
-               "    --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/elastic");
+  auto parser = cli::make_parser(
+      "launch",
+      "Train on MPI ranks that may die or be added, resuming from the last block with those that are left.\n"
+      "The weights do not depend on the number of ranks (see --workers of train). SIGTERM, SIGINT and SIGUSR1 "
+      "stop it after the next state is saved, with exit code 0.");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad launch --ranks 3 -- train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 \\\n"
+                    "    --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/elastic");
   return {parser, [arguments] {
             const auto training = read_training(*arguments);
-            return training ? Launch(*arguments, *training).run() : static_cast<int>(success);
+            return training ? Launch(*arguments, *training).run() : static_cast<int>(cli::success);
           }};
 }
 

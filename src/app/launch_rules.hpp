@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 
 namespace paragrad::app {
 

@@ -22,7 +22,7 @@ namespace {
 
 /// Prints the error. Returns the exit code. Ranks that have begun to use MPI have handled their errors themselves.
 int fail(const std::string& message, int code) {
-  app::print_error(message);
+  cli::print_error(message);
   comm::end_waiting_peers(code);
   return code;
 }
@@ -36,14 +36,14 @@ int main(int argc, char** argv) {
   try {
     return app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {
-    return fail(error.what(), app::user_error);
+    return fail(error.what(), cli::user_error);
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(system::describe(error), app::user_error);
+    return fail(system::describe(error), cli::user_error);
   } catch (const std::bad_alloc&) {
-    return fail(core::out_of_memory(), app::user_error);
+    return fail(core::out_of_memory(), cli::user_error);
   } catch (const comm::Failure& error) {  // an emulated failure
-    return fail(error.what(), app::peer_failure);
+    return fail(error.what(), cli::peer_failure);
   } catch (const std::exception& error) {
-    return fail(core::format("internal error: {}", error.what()), app::internal_error);
+    return fail(core::format("internal error: {}", error.what()), cli::internal_error);
   }
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 #include "system/mapping_fault.hpp"
 
 namespace paragrad::app {
@@ -24,7 +24,7 @@ void pass_on(int signal, const siginfo_t& info) {
   if (info.si_code <= 0) ::raise(signal);  // sent by a process; real faults recur by themselves
 }
 
-void give_up(int) { ::_exit(user_error); }
+void give_up(int) { ::_exit(cli::user_error); }
 
 /// Runs in the middle of a memory read, in code that holds no library lock.
 void on_bus_error(int signal, siginfo_t* info, void*) {
@@ -45,7 +45,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     (*end)(text);
   }
   (void)!::write(STDERR_FILENO, text, prefix.size() + sentence.size());
-  ::_exit(user_error);
+  ::_exit(cli::user_error);
 }
 
 }  // namespace

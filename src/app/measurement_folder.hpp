@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/flat_toml.hpp"
+#include "cli/flat_toml.hpp"
 #include "core/json.hpp"
 #include "metrics/run_folder.hpp"
 
@@ -18,7 +18,7 @@ class MeasurementFolder {
   MeasurementFolder(const std::string& out, bool overwrite, const std::string& config, core::Json manifest)
       : manifest_(std::move(manifest)) {
     if (out.empty()) return;
-    require_utf8(config);
+    cli::require_utf8(config);
     using Existing = metrics::RunFolder::Existing;
     folder_.emplace(out, overwrite ? Existing::replace : Existing::refuse);
     folder_->write("config.toml", config);

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/shared_options.hpp"
+#include "cli/described_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -168,17 +168,17 @@ void describe(const Arguments& arguments) {
 
 }  // namespace
 
-Command model_command() {
-  auto parser = make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
+cli::Command model_command() {
+  auto parser = cli::make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
   auto arguments = std::make_shared<Arguments>();
-  add_options(*parser, *arguments);
+  cli::add_options(*parser, *arguments);
   check_activations(*parser->get_option("name"));
-  set_examples(*parser,
-               "paragrad model 784-512-256-10:relu\n"
-               "paragrad model zoo:resnet50 --minibatch 32");
+  cli::set_examples(*parser,
+                    "paragrad model 784-512-256-10:relu\n"
+                    "paragrad model zoo:resnet50 --minibatch 32");
   return {parser, [arguments] {
             describe(*arguments);
-            return success;
+            return cli::success;
           }};
 }
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
+#include "cli/described_options.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
@@ -129,18 +129,18 @@ void list_builtin() {
 
 }  // namespace
 
-Command platform_command() {
+cli::Command platform_command() {
   auto parser =
-      make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
+      cli::make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
   auto arguments = std::make_shared<PlatformArguments>();
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad platform\n"
-               "paragrad platform k40m-fdr\n"
-               "paragrad platform sim/platforms/ethernet-10g.toml");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad platform\n"
+                    "paragrad platform k40m-fdr\n"
+                    "paragrad platform sim/platforms/ethernet-10g.toml");
   return {parser, [arguments] {
             arguments->file.empty() ? list_builtin() : describe(arguments->file);
-            return success;
+            return cli::success;
           }};
 }
 

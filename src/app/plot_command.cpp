@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/finished_run.hpp"
 #include "app/run_labels.hpp"
+#include "cli/described_options.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -83,17 +83,17 @@ int plot(PlotArguments arguments) {
 
 }  // namespace
 
-Command plot_command() {
+cli::Command plot_command() {
   auto arguments = std::make_shared<PlotArguments>();
-  auto parser =
-      make_parser("plot",
-                  "Draw the learning curves of runs.\n"
-                  "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
-                  "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.");
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad plot runs/one runs/eight\n"
-               "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png");
+  auto parser = cli::make_parser(
+      "plot",
+      "Draw the learning curves of runs.\n"
+      "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
+      "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad plot runs/one runs/eight\n"
+                    "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png");
   return {parser, [arguments] { return plot(*arguments); }};
 }
 

@@ -2,7 +2,7 @@
 
 #include "app/commands.hpp"
 #include "app/environment.hpp"
-#include "app/foreign_words.hpp"
+#include "cli/foreign_words.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -11,13 +11,13 @@
 namespace paragrad::app {
 namespace {
 
-struct Entry {
+struct CommandEntry {
   std::string name;
-  Command (*make)();
+  cli::Command (*make)();
   const char* purpose;
 };
 
-const Entry commands[] = {
+const CommandEntry commands[] = {
 #define COMMAND(name, function, purpose) {#name, function, purpose},
 #include "app/commands.def"
 #undef COMMAND
@@ -26,7 +26,7 @@ const Entry commands[] = {
 std::string exit_codes() {
   std::string text = "Exit codes:\n";
 #define EXIT_CODE(name, number, meaning) text += core::format("  {}  {}\n", number, meaning);
-#include "app/exit_codes.def"
+#include "cli/exit_codes.def"
 #undef EXIT_CODE
   return text;
 }
@@ -38,12 +38,12 @@ constexpr const char* environment_variables =
 
 /// A command's own commands need its name before theirs.
 std::string answer_to_command(std::string_view name, const std::vector<std::string>& known) {
-  for (const Entry& entry : commands) {
+  for (const CommandEntry& entry : commands) {
     const auto parser = entry.make().parser;
     for (const CLI::App* command : parser->get_subcommands({}))
       if (command->get_name() == name) return core::format("here it is {} {}", entry.name, name);
   }
-  return foreign_answer("command", name, known);
+  return cli::foreign_answer("command", name, known);
 }
 
 std::string version() {
@@ -59,15 +59,15 @@ std::string version() {
       "BLAS      {}\n"
       "CUDA      {}\n"
       "HDF5      {}{}",
-      program_name, text("version"), text("commit").substr(0, 12), text("dirty_sha256").empty() ? "" : " with changes",
+      cli::program_name, text("version"), text("commit").substr(0, 12), text("dirty_sha256").empty() ? "" : " with changes",
       text("compiler"), text("build_type"), text("flags"), text("mpi"), text("blas"), text("cuda"), text("hdf5"), added);
 }
 
 }  // namespace
 
-Command make_command(std::string_view name) {
+cli::Command make_command(std::string_view name) {
   std::vector<std::string> known;
-  for (const Entry& entry : commands) {
+  for (const CommandEntry& entry : commands) {
     if (entry.name == name) return entry.make();
     known.push_back(entry.name);
   }
@@ -77,20 +77,21 @@ Command make_command(std::string_view name) {
 }
 
 std::shared_ptr<CLI::App> make_program() {
-  auto program = make_parser(program_name, "Distributed training of neural networks, on real or emulated workers.");
+  auto program =
+      cli::make_parser(cli::program_name, "Distributed training of neural networks, on real or emulated workers.");
   program->set_version_flag("--version", version, "print the version, the commit, and the compiler and libraries used");
-  for (const Entry& entry : commands) program->add_subcommand(entry.make().parser)->group(entry.purpose);
+  for (const CommandEntry& entry : commands) program->add_subcommand(entry.make().parser)->group(entry.purpose);
   program->footer(core::format(
       "'{0} COMMAND --help' lists the options of a command, with examples; '{0} manual' prints the full manual.\n\n{1}\n{2}",
-      program_name, exit_codes(), environment_variables));
+      cli::program_name, exit_codes(), environment_variables));
   return program;
 }
 
 int run_program(std::span<char*> arguments) {
   const std::string_view name = arguments.empty() ? "help" : arguments[0];
-  if (name.starts_with('-')) return parse(*make_program(), arguments.first(1)).value_or(success);
-  const Command command = make_command(name);
-  const auto code = parse(*command.parser, arguments.empty() ? arguments : arguments.subspan(1));
+  if (name.starts_with('-')) return cli::parse(*make_program(), arguments.first(1)).value_or(cli::success);
+  const cli::Command command = make_command(name);
+  const auto code = cli::parse(*command.parser, arguments.empty() ? arguments : arguments.subspan(1));
   return code ? *code : command.run();
 }
 

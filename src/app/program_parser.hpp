@@ -3,12 +3,12 @@
 #include <span>
 #include <string_view>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 
 namespace paragrad::app {
 
 /// The command of that name. Throws core::ConfigError.
-Command make_command(std::string_view name);
+cli::Command make_command(std::string_view name);
 
 /// The parser of the whole program, with all commands as subcommands grouped by purpose. It generates --help, the shell
 /// completions and the manual. It parses only the program's own options: the variables behind a command's options no longer

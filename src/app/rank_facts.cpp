@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "app/option_values.hpp"
+#include "cli/option_values.hpp"
 #include "comm/allreduce.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
@@ -69,7 +69,7 @@ RankFacts facts_of(const CLI::App& parser) {
                   {"the program", core::format("{} {} {}", build.version, build.commit, build.dirty_sha256)}};
   for (const core::AddedSource& source : core::added_sources()) facts["the program's " + source.file] = source.sha256;
   for (const bool named : {true, false})
-    for (const CLI::Option* option : named ? named_options(parser) : unnamed_arguments(parser)) {
+    for (const CLI::Option* option : named ? cli::named_options(parser) : cli::unnamed_arguments(parser)) {
       const std::string name = option->get_single_name();
       if (own_options.contains(name)) continue;
       std::string value = text_of_option(*option);

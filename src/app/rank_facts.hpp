@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 #include "comm/communicator.hpp"
 #include "data/dataset.hpp"
 #include "train/state/checkpoint.hpp"

@@ -4,9 +4,9 @@
 #include <thread>
 #include <utility>
 
-#include "app/command.hpp"
 #include "app/mapping_faults.hpp"
 #include "app/world.hpp"
+#include "cli/command.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
@@ -36,7 +36,7 @@ void let_rank_0_go_first(const comm::MpiSession& session) {
 /// Prints an error of this rank and ends the other ranks too.
 [[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
   let_rank_0_go_first(session);
-  print_error(message);
+  cli::print_error(message);
   session.abort(code);
 }
 
@@ -45,7 +45,7 @@ void let_rank_0_go_first(const comm::MpiSession& session) {
   let_rank_0_go_first(session);
   std::fputs(line, stderr);
   std::fflush(stderr);
-  session.abort(user_error);
+  session.abort(cli::user_error);
 }
 
 /// The guard of a killed rank names it and ends all ranks. If it has no guard, the ranks that miss it report.
@@ -74,10 +74,10 @@ void have_same(comm::Communicator& comm, const RankFacts& facts) {
 int end_with_mistakes(const comm::MpiSession& session, const std::function<void()>& action) {
   try {
     action();
-    return success;
+    return cli::success;
   } catch (const AgreedMistake& mistake) {
-    if (session.rank() == 0) print_error(mistake.text);
-    return user_error;
+    if (session.rank() == 0) cli::print_error(mistake.text);
+    return cli::user_error;
   }
 }
 
@@ -106,7 +106,7 @@ class MpiWorld : public World {
  public:
   MpiWorld(RankFacts facts, const std::string& device, const RealWorkers& workers, const RankDeaths& deaths)
       : facts_(std::move(facts)), device_(device), workers_(workers), deaths_(deaths) {
-    deaths_.guard.end_code = peer_failure;
+    deaths_.guard.end_code = cli::peer_failure;
   }
 
   const char* name() const override { return "mpi"; }
@@ -140,7 +140,7 @@ int MpiWorld::be_worker(comm::MpiCommunicator& ranks, comm::MpiSession& session,
   comm::MpiWorker worker(ranks, &session);
   const Process process{.rank = ranks.rank(), .workers = 1, .size = ranks.size()};
   const int code = end_with_mistakes(session, [&] { take_part(ranks, process, job, [&] { job.work(worker, {}); }); });
-  if (code == success && !worker.part()) session.leave(success);
+  if (code == cli::success && !worker.part()) session.leave(cli::success);
   return code;
 }
 
@@ -173,21 +173,21 @@ int MpiWorld::run(Job& job) {
       have_same(ranks, facts_);
       have_all(ranks, [&] { check_ranks(ranks.size()); });
     });
-    if (code != success) return code;
+    if (code != cli::success) return code;
     return workers_.count > ranks.size() ? host_workers(ranks, session, job) : be_worker(ranks, session, job);
   } catch (const core::ConfigError& error) {
-    fail(session, error.what(), user_error);
+    fail(session, error.what(), cli::user_error);
   } catch (const std::filesystem::filesystem_error& error) {
-    fail(session, system::describe(error), user_error);
+    fail(session, system::describe(error), cli::user_error);
   } catch (const comm::PeerGone& error) {
     wait_for_its_guard();
-    fail(session, error.what(), peer_failure);
+    fail(session, error.what(), cli::peer_failure);
   } catch (const std::bad_alloc&) {
-    fail(session, core::out_of_memory(), user_error);
+    fail(session, core::out_of_memory(), cli::user_error);
   } catch (const comm::Failure& error) {
-    fail(session, error.what(), peer_failure);
+    fail(session, error.what(), cli::peer_failure);
   } catch (const std::exception& error) {
-    fail(session, core::format("internal error: {}", error.what()), internal_error);
+    fail(session, core::format("internal error: {}", error.what()), cli::internal_error);
   }
 }
 
@@ -198,7 +198,7 @@ class SoloWorld : public World {
   const char* name() const override { return "single"; }
   const char* clock() const override { return "wall"; }
   int run(Job& job) override {
-    if (!job.is_needed()) return success;
+    if (!job.is_needed()) return cli::success;
     job.prepare({});
     job.adopt(job.finding());
     const auto device = backend::make_device(device_);
@@ -206,7 +206,7 @@ class SoloWorld : public World {
     comm::RealWorker worker(communicator);
     job.work(worker, {});
     job.finish(nullptr);
-    return success;
+    return cli::success;
   }
 
  private:
@@ -221,7 +221,7 @@ class HostedWorld : public World {
   const char* name() const override { return "hosted"; }
   const char* clock() const override { return "wall"; }
   int run(Job& job) override {
-    if (!job.is_needed()) return success;
+    if (!job.is_needed()) return cli::success;
     job.prepare({.rank = 0, .workers = workers_.count, .size = workers_.count});
     job.adopt(job.finding());
     hosting::run(workers_.count,
@@ -230,7 +230,7 @@ class HostedWorld : public World {
                   .workers_per_node = workers_.per_node},
                  [&](comm::Worker& worker) { job.work(worker, {}); });
     job.finish(nullptr);
-    return success;
+    return cli::success;
   }
 
  private:

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <variant>
 
-#include "app/flat_toml.hpp"
 #include "app/strategy_source.hpp"
+#include "cli/flat_toml.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -50,7 +50,7 @@ std::map<std::string, std::string> options_in(std::istream& config) {
 std::variant<double, std::string> meaning(const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
   if (const auto number = core::number_of<double>(value); number && std::isfinite(*number)) return *number;
-  return text_of_toml(value);
+  return cli::text_of_toml(value);
 }
 
 metrics::Hyperparameters hyperparameters(const std::string& config) {
@@ -90,7 +90,7 @@ void check_same_options(const std::string& folder, const std::string& config, bo
   };
   for (const auto& options : {before, now})
     for (const auto& [key, _] : options)
-      if (!same_in_toml(value(before, key), value(now, key)) && !(rescales && free_to_rescale.contains(key))) {
+      if (!cli::same_in_toml(value(before, key), value(now, key)) && !(rescales && free_to_rescale.contains(key))) {
         if (key == "python-source-sha256") refuse_other_source(folder);
         throw core::ConfigError(core::format(
             "cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options{}, "
@@ -159,7 +159,7 @@ std::string spelt_as_before(const TrainingArguments& arguments, const std::strin
   for (std::string line; std::getline(lines, line);) {
     const auto equals = line.find('=');
     const auto old = before.find(line.substr(0, equals));
-    const bool same = old != before.end() && same_in_toml(old->second, line.substr(equals + 1));
+    const bool same = old != before.end() && cli::same_in_toml(old->second, line.substr(equals + 1));
     result += same ? core::format("{}={}\n", old->first, old->second) : line + "\n";
   }
   return result;
@@ -192,7 +192,7 @@ void remove_state(const TrainingArguments& arguments) { train::remove_state(stat
 int say_complete(const TrainingArguments& arguments) {
   remove_state(arguments);
   fmt::print("the run in {} is complete: nothing to resume\n", core::printable(arguments.out));
-  return success;
+  return cli::success;
 }
 
 train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config,
@@ -209,7 +209,7 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
                    metrics::EventFile::Clock clock) {
   using Existing = metrics::RunFolder::Existing;
   if (arguments.out.empty()) return {};
-  require_utf8(config);
+  cli::require_utf8(config);
   system::FolderLock lock(arguments.out);
   OpenedRun opened;
   if (arguments.resume) find_state(opened, arguments, config, run, workers);

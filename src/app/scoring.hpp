@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "app/described_options.hpp"
-#include "app/option_use.hpp"
 #include "app/sim_world.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
 #include "speech/viterbi.hpp"
 #include "train/input/training_data.hpp"
 #include "train/state/checkpoint.hpp"
@@ -27,10 +27,10 @@ struct CheckpointArguments {
 /// The use of a command's options with a checkpoint's model. Throws ConfigError for options that this model or the world
 /// does not use, and for a device that does not compute.
 template <class Arguments>
-OptionUse use_with(const std::string& model, const CLI::App& parser, Arguments& arguments) {
+cli::OptionUse use_with(const std::string& model, const CLI::App& parser, Arguments& arguments) {
   require_computing(arguments.device);
   arguments.options.model = model;
-  const OptionUse use = use_of(parser, arguments);
+  const cli::OptionUse use = cli::use_of(parser, arguments);
   use.check();
   return use;
 }

@@ -3,15 +3,15 @@
 #include <set>
 
 #include "app/commands.hpp"
-#include "app/config_file.hpp"
-#include "app/described_options.hpp"
-#include "app/flat_toml.hpp"
-#include "app/option_use.hpp"
-#include "app/option_values.hpp"
 #include "app/program_parser.hpp"
 #include "app/search/job_array.hpp"
 #include "app/search/search.hpp"
 #include "app/search/search_identity.hpp"
+#include "cli/config_file.hpp"
+#include "cli/described_options.hpp"
+#include "cli/flat_toml.hpp"
+#include "cli/option_use.hpp"
+#include "cli/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
@@ -30,13 +30,13 @@ const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
   search::Space space;
-  for (const ConfigEntry& entry : read_flat_toml(system::read_text(arguments.file), arguments.file)) {
+  for (const cli::ConfigEntry& entry : cli::read_flat_toml(system::read_text(arguments.file), arguments.file)) {
     if (not_of_the_file.contains(entry.key))
       throw entry.error(core::format("'{}' is set by the search{}", entry.key,
                                      entry.key == "seed"           ? ": give --seeds"
                                      : entry.key == "host-threads" ? ": give --host-threads"
                                                                    : ""));
-    option_of(runs, entry);
+    cli::option_of(runs, entry);
     space.add(entry.key, entry.values);
   }
   return space;
@@ -64,7 +64,7 @@ std::string parse_error(const std::string& command, const search::Values& values
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   try {
-    parse(*make_command(command).parser, arguments);
+    cli::parse(*make_command(command).parser, arguments);
     return "";
   } catch (const core::ConfigError& error) {
     return error.what();
@@ -106,7 +106,7 @@ std::vector<std::size_t> runs_of_part(std::size_t part, std::size_t number, std:
 std::vector<std::string> command_of_parts(const SearchArguments& arguments, const CLI::App& parser) {
   std::vector<std::string> command{system::own_program(), "search"};
   const std::set<std::string> set_here{"write-jobs", "parts"};
-  for (const CLI::Option* const option : named_options(parser))
+  for (const CLI::Option* const option : cli::named_options(parser))
     if (option->count() > 0 && !set_here.contains(option->get_name().substr(2)))
       command.push_back(core::format("{}={}", option->get_name(), core::join(option->results(), ",")));
   if (arguments.command == "simulate" && arguments.host_threads == 0) command.push_back("--host-threads=1");
@@ -132,14 +132,14 @@ int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const C
       "{} runs in {} tasks written to {}: submit it with sbatch{}, then rank them with --only-rank\n", array.runs.size(),
       array.tasks, core::printable(arguments.jobs_file),
       arguments.rungs.empty() ? "" : core::format(" {} times, each after the one before", arguments.rungs.size() + 1));
-  return success;
+  return cli::success;
 }
 
 int search_runs(SearchArguments& arguments, const CLI::App& parser) {
-  OptionUse use = use_of(parser, arguments);
+  cli::OptionUse use = cli::use_of(parser, arguments);
   use.check();
   check(arguments);
-  const Command runs = make_command(arguments.command);
+  const cli::Command runs = make_command(arguments.command);
   const search::Space space = read_space(arguments, *runs.parser);
   use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
   use.check();
@@ -168,14 +168,14 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
 
 }  // namespace
 
-Command search_command() {
+cli::Command search_command() {
   auto arguments = std::make_shared<SearchArguments>();
-  auto parser =
-      make_parser("search",
-                  "Run a grid of options, random draws and seeds, several runs at a time, and rank the configurations.\n"
-                  "If it is interrupted, the same command continues it: finished runs are not run again.");
-  add_options(*parser, *arguments);
-  set_examples(
+  auto parser = cli::make_parser(
+      "search",
+      "Run a grid of options, random draws and seeds, several runs at a time, and rank the configurations.\n"
+      "If it is interrupted, the same command continues it: finished runs are not run again.");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(
       *parser,
       "printf 'data = \"frames.h5\"\\nmodel = \"40-64-120:relu\"\\nepochs = 2\\nworkers = 4\\nplatform = \"k40m-fdr\"\\n"
       "strategy = [\"bmuf\", \"model_averaging\"]\\nlearning-rate = \"0.01..0.3 log\"\\n' > search.toml\n"

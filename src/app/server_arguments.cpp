@@ -89,7 +89,7 @@ namespace {
       all_ranks.membership().take_for_gone(rank);
     }
   } catch (const strategies::LeftOut& error) {  // the others continue
-    print_error(error.what());
+    cli::print_error(error.what());
     all_ranks.membership().tell_loss();
   } catch (const strategies::ServerLost&) {
     if (worker.rank() == 0) throw;  // the leader ends the run

@@ -1,8 +1,8 @@
 #include "app/shared_options.hpp"
 
-#include "app/foreign_words.hpp"
 #include "backend/activation.hpp"
 #include "backend/backend_info.hpp"
+#include "cli/foreign_words.hpp"
 #include "sim/network/network.hpp"
 
 namespace paragrad::app {
@@ -34,7 +34,7 @@ core::DescribedOption describe_overwrite(core::OptionList& list, bool& overwrite
 
 void check_activations(CLI::Option& model) {
   const auto names = backend::activation_names();
-  const CLI::Validator check = no_foreign_word("activation function", {names.begin(), names.end()});
+  const CLI::Validator check = cli::no_foreign_word("activation function", {names.begin(), names.end()});
   model.check([check](const std::string& text) {
     const std::size_t colon = text.find(':');
     return colon == text.npos || text.starts_with("zoo:") ? std::string() : check(text.substr(colon + 1));

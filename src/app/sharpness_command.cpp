@@ -2,8 +2,8 @@
 #include <string>
 
 #include "app/commands.hpp"
-#include "app/option_use.hpp"
 #include "app/scoring.hpp"
+#include "cli/option_use.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
@@ -40,7 +40,7 @@ class Measuring : public Job {
 
   void prepare(const Process& process) override {
     checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
-    const OptionUse use = use_with(checkpoint_.model, parser_, arguments_);
+    const cli::OptionUse use = use_with(checkpoint_.model, parser_, arguments_);
     if (process.leads()) system::require_replaceable(arguments_.result);
     if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
     arguments_.options.loss = nn::loss_of_scores(arguments_.options.loss);
@@ -83,18 +83,18 @@ int measure(SharpnessArguments& arguments, const CLI::App& parser) {
 
 }  // namespace
 
-Command sharpness_command() {
+cli::Command sharpness_command() {
   auto arguments = std::make_shared<SharpnessArguments>();
   arguments->options.minibatch = 256;
   auto parser =
-      make_parser("sharpness",
-                  "Measure how sharply the loss rises around a checkpoint's parameters.\n"
-                  "Prints 100 (h - f) / (1 + f), where f is the loss and h the highest loss found in a box around the "
-                  "parameters (Keskar et al., ICLR 2017).");
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5\n"
-               "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5 --epsilon 0.0005 --samples 1000");
+      cli::make_parser("sharpness",
+                       "Measure how sharply the loss rises around a checkpoint's parameters.\n"
+                       "Prints 100 (h - f) / (1 + f), where f is the loss and h the highest loss found in a box around the "
+                       "parameters (Keskar et al., ICLR 2017).");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5\n"
+                    "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5 --epsilon 0.0005 --samples 1000");
   return {parser, [arguments, parser] { return measure(*arguments, *parser); }};
 }
 

@@ -44,7 +44,7 @@ int host_threads(int wanted) {
   const int cores = system::available_cores();
   const int most = std::max(256, 4 * cores);
   if (wanted > most)
-    print_error(
+    cli::print_error(
         core::format("--host-threads {} is more than the {} cores of this machine can use: using {}", wanted, cores, most));
   return wanted == 0 ? cores : std::min(wanted, most);
 }
@@ -112,7 +112,7 @@ void SimWorld::describe(core::Json& manifest) const {
 
 int SimWorld::run(Job& job) {
   if (job.is_needed()) run_until(job, nullptr, {});
-  return success;
+  return cli::success;
 }
 
 void SimWorld::set_platform(sim::Platform platform) {
@@ -155,8 +155,9 @@ bool SimWorld::run_until(Job& job, const std::function<bool(double)>& stop_when,
   world.update(past.record);
   job.finish(world);
   if (static_cast<int>(report.host_threads) < threads)
-    print_error(core::format("only {} of {} host threads could be started; the run was slower, but its results are the same",
-                             report.host_threads, threads));
+    cli::print_error(
+        core::format("only {} of {} host threads could be started; the run was slower, but its results are the same",
+                     report.host_threads, threads));
   return true;
 }
 

@@ -6,9 +6,9 @@
 #include "app/commands.hpp"
 #include "app/device_rate.hpp"
 #include "app/failing_cluster.hpp"
-#include "app/option_use.hpp"
 #include "app/sim_world.hpp"
 #include "app/training_job.hpp"
+#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -165,7 +165,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(arguments, computes);
   training.options.computes = computes;
-  const OptionUse use = use_of(parser, arguments);
+  const cli::OptionUse use = cli::use_of(parser, arguments);
   settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
   const int workers = arguments.world.workers;
@@ -196,20 +196,20 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 
 }  // namespace
 
-Command simulate_command() {
+cli::Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
-  auto parser = make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
+  auto parser = cli::make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
   add_training_options(*parser, *arguments);
-  show_first(*parser, common_training_options);
-  show_first(*parser, {"workers", "platform"});
-  set_examples(*parser,
-               "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/eight\n"
-               "paragrad simulate --workers 4 --platform sim/platforms/ethernet-10g.toml --strategy async_sgd \\\n"
-               "    --optimiser sgd --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 1\n"
-               "paragrad simulate --device meta --workers 64 --platform sim/platforms/p100-edr-nvlink.toml \\\n"
-               "    --model zoo:resnet50 --train-samples 1281167 --minibatch 4096 --strategy data_parallel \\\n"
-               "    --epochs 1 --max-blocks 1 --max-steps 2");
+  cli::show_first(*parser, common_training_options);
+  cli::show_first(*parser, {"workers", "platform"});
+  cli::set_examples(*parser,
+                    "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
+                    "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/eight\n"
+                    "paragrad simulate --workers 4 --platform sim/platforms/ethernet-10g.toml --strategy async_sgd \\\n"
+                    "    --optimiser sgd --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 1\n"
+                    "paragrad simulate --device meta --workers 64 --platform sim/platforms/p100-edr-nvlink.toml \\\n"
+                    "    --model zoo:resnet50 --train-samples 1281167 --minibatch 4096 --strategy data_parallel \\\n"
+                    "    --epochs 1 --max-blocks 1 --max-steps 2");
   return {parser, [arguments, parser] {
             resolve(arguments->training);
             return run(*arguments, *parser);

@@ -1,7 +1,7 @@
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
-#include "app/option_use.hpp"
 #include "app/training_job.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -56,7 +56,7 @@ struct RealArguments {
 };
 
 /// Of config.toml, which names the number of workers: another number of ranks, or emulated workers, can resume the run.
-std::string config_of(const OptionUse& use, int workers, int servers) {
+std::string config_of(const cli::OptionUse& use, int workers, int servers) {
   std::string config = use.config();
   const int ranks = comm::announced_ranks();
   if (workers == 0 && ranks > servers) config += core::format("workers={}\n", ranks - servers);
@@ -68,7 +68,7 @@ int run(RealArguments& real, const CLI::App& parser) {
   resolve(arguments);
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
-  const OptionUse use = use_of(parser, real);
+  const cli::OptionUse use = cli::use_of(parser, real);
   settle(use, arguments);
   const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world =
@@ -81,20 +81,21 @@ int run(RealArguments& real, const CLI::App& parser) {
 
 }  // namespace
 
-Command train_command() {
+cli::Command train_command() {
   auto arguments = std::make_shared<RealArguments>();
-  auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank or several.");
+  auto parser =
+      cli::make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank or several.");
   add_training_options(*parser, *arguments);
-  show_first(*parser, common_training_options);
-  set_examples(*parser,
-               "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
-               "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
-               "paragrad train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 --model 40-64-120:relu \\\n"
-               "    --learning-rate 0.05 --epochs 2 --out runs/one-process\n"
-               "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two\n"
-               "mpiexec -n 3 paragrad train --workers 8 --strategy bmuf --blocks 5 \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/three-ranks");
+  cli::show_first(*parser, common_training_options);
+  cli::set_examples(*parser,
+                    "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
+                    "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
+                    "paragrad train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 --model 40-64-120:relu \\\n"
+                    "    --learning-rate 0.05 --epochs 2 --out runs/one-process\n"
+                    "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
+                    "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two\n"
+                    "mpiexec -n 3 paragrad train --workers 8 --strategy bmuf --blocks 5 \\\n"
+                    "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/three-ranks");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 

@@ -87,7 +87,7 @@ void resolve(TrainingArguments& arguments) {
   keep_own_input("--replay", arguments.replay, arguments.out + "/order.txt");
 }
 
-void settle(const OptionUse& use, TrainingArguments& arguments) {
+void settle(const cli::OptionUse& use, TrainingArguments& arguments) {
   use.check();
   train::TrainingOptions& options = arguments.options;
   for (core::Settings* settings :

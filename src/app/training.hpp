@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "app/command.hpp"
-#include "app/described_options.hpp"
 #include "app/instruments.hpp"
-#include "app/option_use.hpp"
 #include "app/shared_options.hpp"
+#include "cli/command.hpp"
+#include "cli/described_options.hpp"
+#include "cli/option_use.hpp"
 #include "train/train.hpp"
 
 namespace paragrad::app {
@@ -41,8 +41,8 @@ inline const std::vector<std::string> common_training_options{
 /// Adds the options of a command that trains.
 template <class Arguments>
 void add_training_options(CLI::App& parser, Arguments& arguments) {
-  accept_config_file(parser);
-  add_options(parser, arguments);
+  cli::accept_config_file(parser);
+  cli::add_options(parser, arguments);
   check_activations(*parser.get_option("--model"));
 }
 
@@ -50,7 +50,7 @@ void add_training_options(CLI::App& parser, Arguments& arguments) {
 void resolve(TrainingArguments& arguments);
 
 /// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
-void settle(const OptionUse& use, TrainingArguments& arguments);
+void settle(const cli::OptionUse& use, TrainingArguments& arguments);
 
 /// Throws ConfigError if the network is to be trained and no learning rate was given, in either unit.
 void require_learning_rate(train::TrainingOptions& options);

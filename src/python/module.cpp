@@ -79,7 +79,7 @@ std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strat
 /// The sentence that the program would print, as paragrad.Error.
 void raise(const std::exception_ptr& thrown, void*) {
   const auto set = [](const std::string& text) {
-    PyErr_SetString(nb::module_::import_("paragrad.runs").attr("Error").ptr(), app::with_flags(text).c_str());
+    PyErr_SetString(nb::module_::import_("paragrad.runs").attr("Error").ptr(), cli::with_flags(text).c_str());
   };
   try {
     std::rethrow_exception(thrown);

@@ -1,9 +1,9 @@
 // Damaged configurations, the program's own and CNTK's (tests/fuzz.hpp).
 #include "app/cntk/cntk_import.hpp"
-#include "app/command.hpp"
-#include "app/described_options.hpp"
-#include "app/flat_toml.hpp"
 #include "catch.hpp"
+#include "cli/command.hpp"
+#include "cli/described_options.hpp"
+#include "cli/flat_toml.hpp"
 #include "core/limits.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("damaged configurations and spaces of a search", "[app][fuzz]") {
       "small\n 32\n]\n";
   const auto read = [](const std::string& text) {
     search::Space space;
-    for (const ConfigEntry& entry : read_flat_toml(text, "input")) {
+    for (const cli::ConfigEntry& entry : cli::read_flat_toml(text, "input")) {
       CHECK(entry.line >= 1);
       CHECK((entry.is_list || entry.values.size() == 1));
       space.add(entry.key, entry.values);
@@ -85,12 +85,12 @@ TEST_CASE("damaged configurations of a command", "[app][fuzz]") {
   const auto read = [&](const std::string& text) {
     test::write_text(path, text);
     Options options;
-    const auto parser = make_parser("command", "Does nothing.");
-    accept_config_file(*parser);
-    add_options(*parser, options);
+    const auto parser = cli::make_parser("command", "Does nothing.");
+    cli::accept_config_file(*parser);
+    cli::add_options(*parser, options);
     std::string option = "--config", file = path;
     std::array<char*, 2> arguments{option.data(), file.data()};
-    const auto ended = parse(*parser, arguments);
+    const auto ended = cli::parse(*parser, arguments);
     CHECK(!ended);
     CHECK(options.rate >= 0);
     CHECK((options.epochs >= 0 && options.epochs <= 1000));
@@ -118,7 +118,7 @@ TEST_CASE("damaged configurations of CNTK", "[app][fuzz]") {
     test::write_text(path, text);
     for (const int workers : {0, 4}) {
       const CntkImport import = import_cntk(BrainScript::read(path), workers);
-      const auto entries = read_flat_toml(import.toml(), "output");
+      const auto entries = cli::read_flat_toml(import.toml(), "output");
       CHECK(entries.size() == import.settings.size());
     }
   };

@@ -10,7 +10,7 @@ from paragrad_cli import PLATFORM, ROOT, CliTest, FolderTest, help_commands, run
 COMMANDS = [[name] for name in help_commands() if name != "data"] + [["data", name] for name in help_commands("data")]
 HELP = {tuple(command): run(*command, "--help").stdout for command in COMMANDS}
 OPTIONS = {command: set(re.findall(r"(?m)^  (?:-\w,)?--([a-z0-9-]+)", text)) for command, text in HELP.items()}
-ROWS = re.findall(r'(?m)^WORD\("([^"]+)", "([^"]+)", "([^"]*)", "([^"]*)"\)$', (ROOT / "src/app/foreign_words.def").read_text())
+ROWS = re.findall(r'(?m)^WORD\("([^"]+)", "([^"]+)", "([^"]*)", "([^"]*)"\)$', (ROOT / "src/cli/foreign_words.def").read_text())
 
 
 def folded(name: str) -> str:
@@ -40,7 +40,7 @@ class ForeignWords(FolderTest):
                 if row[0] in kinds or not kinds and row[0] not in ("option", "command", "data command")]
 
     def test_the_table_is_read_as_a_whole(self):
-        lines = (ROOT / "src/app/foreign_words.def").read_text().splitlines()
+        lines = (ROOT / "src/cli/foreign_words.def").read_text().splitlines()
         self.assertEqual(len(ROWS), sum(line.startswith("WORD") for line in lines))
         self.assertGreater(len(ROWS), 100)
 

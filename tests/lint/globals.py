@@ -17,6 +17,7 @@ CONSTANTS = {
 # What belongs to the process by its nature and changes no result.
 OF_THE_PROCESS = {
     r"paragrad::backend::cuda::\(anonymous namespace\)::gpu_memory\(\)::of_process",  # who has what of the GPU's memory
+    r"paragrad::system::\(anonymous namespace\)::named_program",                       # the program that commands start
 }
 HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit|__device_stub__|__cudaFatCubinHandle|__fatDeviceText")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDS_TO_PARSER = re.compile(r"\badd_(?:option|flag)(?:_function|_callback)?\(")
-ONLY_IN = "src/app/described_options.cpp"
+ONLY_IN = "src/cli/described_options.cpp"
 
 
 def main() -> int:

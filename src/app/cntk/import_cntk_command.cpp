@@ -3,7 +3,7 @@
 
 #include "app/cntk/cntk_import.hpp"
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
+#include "cli/described_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
@@ -51,20 +51,21 @@ int run(const Arguments& arguments) {
     fmt::print("{}", import.toml());
   else
     system::replace_file(arguments.out, [&](std::ostream& out) { out << import.toml(); });
-  for (const auto& remark : import.remarks) print_error(core::format("{}:{}: {}", arguments.file, remark.line, remark.text));
-  return success;
+  for (const auto& remark : import.remarks)
+    cli::print_error(core::format("{}:{}: {}", arguments.file, remark.line, remark.text));
+  return cli::success;
 }
 
 }  // namespace
 
-Command import_cntk_command() {
+cli::Command import_cntk_command() {
   auto arguments = std::make_shared<Arguments>();
-  auto parser = make_parser("import-cntk", what_import_does);
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"
-               "paragrad simulate --config speech.toml --workers 4 --platform sim/platforms/k40m-fdr.toml \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --out runs/speech");
+  auto parser = cli::make_parser("import-cntk", what_import_does);
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"
+                    "paragrad simulate --config speech.toml --workers 4 --platform sim/platforms/k40m-fdr.toml \\\n"
+                    "    --data frames.h5 --model 40-64-120:relu --out runs/speech");
   return {parser, [arguments] { return run(*arguments); }};
 }
 

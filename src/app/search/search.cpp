@@ -9,11 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/interruption.hpp"
 #include "app/search/search_identity.hpp"
 #include "app/search/search_table.hpp"
+#include "cli/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -59,7 +59,7 @@ class Search {
     if (const std::vector<std::string> failures = runs_.failures(); !failures.empty())
       throw core::ConfigError(core::format("{} of the {} runs of part {} failed; the first: {}", failures.size(),
                                            plan_.own.size(), arguments_.part, failures[0]));
-    return success;
+    return cli::success;
   }
 
   int only_rank() {
@@ -217,7 +217,7 @@ class Search {
     fmt::print("{}", search_table(varied_, arguments_.measure, all));
     fmt::print("best by {}: {}/{}-s{}\n", arguments_.measure, core::printable(plan_.folder), all[0].name, plan_.seeds[0]);
     require_no_refusal(all);
-    return success;
+    return cli::success;
   }
 
   /// The others are ranked all the same.

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <thread>
 
-#include "app/command.hpp"
 #include "app/interruption.hpp"
+#include "cli/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -181,9 +181,9 @@ bool SearchRuns::is_over(Job& job, int epoch) const {
     return true;
   }
   const std::string message = last_line(folder + ".log");
-  if (*code == user_error)  // of this configuration, as if its loss is no longer finite
+  if (*code == cli::user_error)  // of this configuration, as if its loss is no longer finite
     system::OutputFile(folder + ".failure", system::OutputFile::Begin::empty).write(message);
-  else if (*code != success)
+  else if (*code != cli::success)
     throw core::ConfigError(core::format("the run {} ended with exit code {} ({}); the same command continues the search",
                                          run_name(job.configuration, job.seed), *code, message));
   return true;

@@ -1,7 +1,7 @@
 #include "app/commands.hpp"
-#include "app/described_options.hpp"
 #include "app/program_parser.hpp"
-#include "app/shell/completion.hpp"
+#include "cli/completion.hpp"
+#include "cli/described_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -13,7 +13,7 @@ struct Shell {
   std::string (*script)(const CLI::App&);
 };
 
-constexpr Shell shells[] = {{"bash", bash_completion}, {"zsh", zsh_completion}};
+constexpr Shell shells[] = {{"bash", cli::bash_completion}, {"zsh", cli::zsh_completion}};
 
 std::vector<std::string> shell_names() {
   std::vector<std::string> names;
@@ -33,22 +33,22 @@ int print_script(const std::string& name) {
   for (const Shell& shell : shells)
     if (shell.name == name) {
       fmt::print("{}", shell.script(*make_program()));
-      return success;
+      return cli::success;
     }
   throw core::unknown_name("shell", name, shell_names());
 }
 
 }  // namespace
 
-Command completion_command() {
-  auto parser = make_parser("completion",
-                            "Print a shell completion script.\n"
-                            "To load it, add to .bashrc (or, with zsh, .zshrc): source <(paragrad completion bash)");
+cli::Command completion_command() {
+  auto parser = cli::make_parser("completion",
+                                 "Print a shell completion script.\n"
+                                 "To load it, add to .bashrc (or, with zsh, .zshrc): source <(paragrad completion bash)");
   auto arguments = std::make_shared<CompletionArguments>();
-  add_options(*parser, *arguments);
-  set_examples(*parser,
-               "paragrad completion bash > paragrad.bash\n"
-               "paragrad completion zsh > _paragrad");
+  cli::add_options(*parser, *arguments);
+  cli::set_examples(*parser,
+                    "paragrad completion bash > paragrad.bash\n"
+                    "paragrad completion zsh > _paragrad");
   return {parser, [arguments] { return print_script(arguments->shell); }};
 }
 

@@ -2,8 +2,8 @@
 #include <cctype>
 
 #include "app/commands.hpp"
-#include "app/option_values.hpp"
 #include "app/program_parser.hpp"
+#include "cli/option_values.hpp"
 #include "core/build_info.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
@@ -40,13 +40,13 @@ std::string section(const std::string& title) { return core::format(".SH \"{}\"\
 std::string verbatim(const std::string& text) { return core::format(".nf\n{}\n.fi\n", escaped(text)); }
 
 std::string entry(const CLI::Option& option) {
-  const auto typed = typed_names(option);
-  const std::string kind = value_kind(option), name = core::format("{}", core::join(typed, ", "));
+  const auto typed = cli::typed_names(option);
+  const std::string kind = cli::value_kind(option), name = core::format("{}", core::join(typed, ", "));
   std::string text =
       core::format(".TP\n\\fB{}\\fR{}\n{}", escaped(typed.empty() ? option.get_name() : name),
                    kind.empty() ? "" : core::format(" \\fI{}\\fR", escaped(kind)), escaped(option.get_description()));
   if (option.get_required()) text += " (required)";
-  const auto values = known_values(option);
+  const auto values = cli::known_values(option);
   if (!values.empty() && kind != "BOOLEAN")
     text += core::format("\n.br\nKnown: {}", escaped(core::format("{}", core::join(values, ", "))));
   if (!kind.empty() && !option.get_default_str().empty())
@@ -56,10 +56,10 @@ std::string entry(const CLI::Option& option) {
 
 std::string entries(const CLI::App& parser) {
   std::string text;
-  for (const CLI::Option* argument : unnamed_arguments(parser)) text += entry(*argument);
+  for (const CLI::Option* argument : cli::unnamed_arguments(parser)) text += entry(*argument);
   for (const std::string& group : parser.get_groups()) {
     std::string of_group;
-    for (const CLI::Option* option : named_options(parser))
+    for (const CLI::Option* option : cli::named_options(parser))
       if (option->get_group() == group && option != parser.get_help_ptr()) of_group += entry(*option);
     if (!of_group.empty() && group != "Options") text += core::format(".PP\n\\fI{}\\fR\n", escaped(group));
     text += of_group;
@@ -69,7 +69,7 @@ std::string entries(const CLI::App& parser) {
 
 std::string synopsis(const CLI::App& parser) {
   std::string text;
-  for (const CLI::Option* argument : unnamed_arguments(parser))
+  for (const CLI::Option* argument : cli::unnamed_arguments(parser))
     text += core::format(" \\fI{}\\fR{}", escaped(argument->get_name()), argument->get_expected_max() > 1 ? " ..." : "");
   return text;
 }
@@ -115,14 +115,14 @@ std::string manual_of(const CLI::App& program) {
 
 }  // namespace
 
-Command manual_command() {
-  auto parser = make_parser("manual",
-                            "Print the manual page (roff) of all commands and options.\n"
-                            "To read it: paragrad manual | man -l -");
-  set_examples(*parser, "paragrad manual > paragrad.1");
+cli::Command manual_command() {
+  auto parser = cli::make_parser("manual",
+                                 "Print the manual page (roff) of all commands and options.\n"
+                                 "To read it: paragrad manual | man -l -");
+  cli::set_examples(*parser, "paragrad manual > paragrad.1");
   return {parser, [] {
             fmt::print("{}", manual_of(*make_program()));
-            return success;
+            return cli::success;
           }};
 }
 

@@ -1,16 +1,16 @@
-#include "app/option_use.hpp"
+#include "cli/option_use.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 #include <sstream>
 
-#include "app/option_values.hpp"
+#include "cli/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 using Catalogues = std::vector<OptionUse::Catalogue>;
@@ -157,4 +157,4 @@ OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std
   return result;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -1,9 +1,9 @@
-#include "app/option_values.hpp"
-#include "app/shell/completion.hpp"
+#include "cli/completion.hpp"
+#include "cli/option_values.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 constexpr const char* zsh_head = R"(#compdef {0}
@@ -91,4 +91,4 @@ std::string zsh_completion(const CLI::App& program) {
   return core::format(zsh_head, name) + functions(program, "_" + name) + core::format(zsh_tail, name);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -1,4 +1,4 @@
-#include "app/flat_toml.hpp"
+#include "cli/flat_toml.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "core/printable.hpp"
 #include "core/toml.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 constexpr std::string_view blanks = " \t\r";
@@ -274,4 +274,4 @@ bool same_in_toml(const std::string& a, const std::string& b) {
   return !(is_whole(first) && is_whole(second)) && same(number_in<double>(first));
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

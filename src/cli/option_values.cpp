@@ -1,10 +1,10 @@
-#include "app/option_values.hpp"
+#include "cli/option_values.hpp"
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 std::vector<std::string> typed_names(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -53,4 +53,4 @@ double parse_size(const std::string& name, const std::string& text, double least
   return bytes;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

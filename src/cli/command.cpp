@@ -1,18 +1,18 @@
-#include "app/command.hpp"
+#include "cli/command.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <regex>
 
-#include "app/config_file.hpp"
-#include "app/foreign_words.hpp"
-#include "app/option_values.hpp"
-#include "app/option_words.hpp"
+#include "cli/config_file.hpp"
+#include "cli/foreign_words.hpp"
+#include "cli/option_values.hpp"
+#include "cli/option_words.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 class HelpFormatter : public CLI::Formatter {
@@ -115,4 +115,4 @@ void print_error(std::string_view message) {
   std::fflush(stderr);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

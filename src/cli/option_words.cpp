@@ -1,15 +1,15 @@
-#include "app/option_words.hpp"
+#include "cli/option_words.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
 
-#include "app/option_values.hpp"
+#include "cli/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 const CLI::Option* option_named(const CLI::App& parser, const std::string& typed) {
@@ -89,4 +89,4 @@ std::vector<std::string> words_with_values(const CLI::App& parser, std::span<cha
   return words;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

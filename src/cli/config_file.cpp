@@ -1,14 +1,14 @@
-#include "app/config_file.hpp"
+#include "cli/config_file.hpp"
 
 #include <iterator>
 
-#include "app/foreign_words.hpp"
-#include "app/option_values.hpp"
+#include "cli/foreign_words.hpp"
+#include "cli/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 /// What follows the option's name in a file; empty if it has no value.
@@ -88,4 +88,4 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
   return {};
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -1,9 +1,9 @@
-#include "app/option_values.hpp"
-#include "app/shell/completion.hpp"
+#include "cli/completion.hpp"
+#include "cli/option_values.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 constexpr const char* bash_head = R"(# Made by `{0} completion bash`; load it with: source <({0} completion bash)
@@ -76,4 +76,4 @@ std::string bash_completion(const CLI::App& program) {
          core::format(bash_tail, program.get_name());
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -6,7 +6,7 @@
 
 #include "core/errors.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 /// A key of a TOML file without tables.
 struct ConfigEntry {
@@ -36,4 +36,4 @@ std::string text_of_toml(const std::string& value);
 /// Whether two values of a file mean the same: "0.5" and .5, 1 and true.
 bool same_in_toml(const std::string& a, const std::string& b);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 #include "core/options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 /// "UINT:0 to 1024", "TEXT:{truncate,norm}"
 std::string type_of(const core::OptionInfo& info);
@@ -20,4 +20,4 @@ void add_options(CLI::App& parser, Arguments& arguments) {
   add_options(parser, list);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 #include "core/options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 /// Determines which options of a parser have no effect, given the choices made by others. Giving an option that has no
 /// effect is an error: the user meant something by it.
@@ -80,4 +80,4 @@ OptionUse use_of(const CLI::App& parser, Arguments& arguments) {
   return {parser, list};
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/flat_toml.hpp"
+#include "cli/flat_toml.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 /// Reads the --config file: TOML without tables, where a value is a number, true or false, a string, or a list of these.
 /// Options given on the command line keep their values. An unknown key and a value that its option rejects are
@@ -29,4 +29,4 @@ class ConfigFile : public CLI::ConfigTOML {
 /// The option of that name that a file may set. Throws ConfigError for others, with the name that was probably meant.
 CLI::Option& option_of(CLI::App& parser, const ConfigEntry& entry);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

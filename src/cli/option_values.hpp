@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 /// The names as typed: "--out", "-h". Empty for a positional argument.
 std::vector<std::string> typed_names(const CLI::Option& option);
@@ -26,4 +26,4 @@ bool may_be_file(const CLI::Option& option);
 /// The bytes in "100kB". Throws ConfigError with the option's name, "--bytes", if it is no size or outside the limits.
 double parse_size(const std::string& name, const std::string& text, double least, double most);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

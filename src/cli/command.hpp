@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 inline constexpr const char* program_name = "paragrad";
 
 /// Exit codes of the program.
 enum ExitCode : int {
 #define EXIT_CODE(name, number, meaning) name = (number),
-#include "app/exit_codes.def"
+#include "cli/exit_codes.def"
 #undef EXIT_CODE
 };
 
@@ -67,4 +67,4 @@ std::string with_flags(const std::string& message);
 /// Prints one line on stderr, whatever characters the quoted files and arguments contain.
 void print_error(std::string_view message);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

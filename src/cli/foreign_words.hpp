@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "app/command.hpp"
+#include "cli/command.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 
 /// What a word that users of other programs type first is called here: "here it is --learning-rate". "" if the word is known
 /// here, or if foreign_words.def has none of that kind for which a known name stands. Upper case, '-' and '_' do not matter.
@@ -20,4 +20,4 @@ std::string answer_to(std::string_view kind, std::string_view word, const std::v
 /// that uses them.
 CLI::Validator no_foreign_word(const std::string& kind, const std::vector<std::string>& known);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

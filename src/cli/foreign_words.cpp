@@ -1,4 +1,4 @@
-#include "app/foreign_words.hpp"
+#include "cli/foreign_words.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -7,7 +7,7 @@
 #include "core/format.hpp"
 #include "core/names.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 struct ForeignWord {
@@ -26,7 +26,7 @@ struct ForeignWord {
 
 constexpr ForeignWord foreign_words[] = {
 #define WORD(kind, words, here, remark) {kind, words, here, remark},
-#include "app/foreign_words.def"
+#include "cli/foreign_words.def"
 #undef WORD
 };
 
@@ -71,4 +71,4 @@ CLI::Validator no_foreign_word(const std::string& kind, const std::vector<std::s
           ""};
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli

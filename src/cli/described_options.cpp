@@ -1,11 +1,11 @@
-#include "app/described_options.hpp"
+#include "cli/described_options.hpp"
 
-#include "app/foreign_words.hpp"
+#include "cli/foreign_words.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
-namespace paragrad::app {
+namespace paragrad::cli {
 namespace {
 
 /// "; with parameters: bits:K, top_k:SHARE"
@@ -70,4 +70,4 @@ void add_options(CLI::App& parser, const core::OptionList& list) {
     if (!member.info.kind.empty()) add(parser, member);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::cli
