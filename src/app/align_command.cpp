@@ -23,14 +23,14 @@ struct AlignArguments : ScoringArguments {
 };
 
 /// The workers compute posteriors together; worker 0 aligns.
-class Alignment : public Job {
+class Alignment : public worlds::Job {
  public:
   Alignment(AlignArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
-  void prepare(const Process&) override;
+  void prepare(const worlds::Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
-  RankFacts facts() const override { return scorer_->facts(); }
-  void work(comm::Worker& worker, const AddedTime& added) override;
+  worlds::RankFacts facts() const override { return scorer_->facts(); }
+  void work(comm::Worker& worker, const worlds::AddedTime& added) override;
   void finish(const core::Json& world) override;
 
  private:
@@ -43,7 +43,7 @@ class Alignment : public Job {
   std::size_t changed_ = 0, frames_ = 0;
 };
 
-void Alignment::prepare(const Process& process) {
+void Alignment::prepare(const worlds::Process& process) {
   if (process.leads()) system::require_replaceable(arguments_.out);
   scorer_.emplace(arguments_);
   use_with(scorer_->model(), parser_, arguments_);
@@ -53,7 +53,7 @@ void Alignment::prepare(const Process& process) {
                      scorer_->dataset().info().path));
 }
 
-void Alignment::work(comm::Worker& worker, const AddedTime& added) {
+void Alignment::work(comm::Worker& worker, const worlds::AddedTime& added) {
   for (std::size_t i = 0; i < labels_.size(); ++i)
     for (const auto& utterance : scorer_->score(worker, added.reading, static_cast<data::Subset>(i)))
       add(utterance, labels_[i]);
@@ -74,13 +74,13 @@ void Alignment::finish(const core::Json& world) {
   const auto info = data::relabel(scorer_->dataset(), labels_, arguments_.out, "realigned");
   fmt::print("{}: {:.2f} % of {} frames have a different label\n", core::printable(arguments_.out),
              100 * static_cast<double>(changed_) / static_cast<double>(frames_), frames_);
-  print_simulated_time(world);
+  worlds::print_simulated_time(world);
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 
 int align(AlignArguments& arguments, const CLI::App& parser) {
   Alignment job(arguments, parser);
-  return make_world(parser, arguments.world, arguments.device)->run(job);
+  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

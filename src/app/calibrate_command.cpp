@@ -3,8 +3,6 @@
 
 #include "app/commands.hpp"
 #include "app/environment.hpp"
-#include "app/shared_options.hpp"
-#include "app/world.hpp"
 #include "backend/device.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
@@ -18,6 +16,8 @@
 #include "sim/calibration/calibration.hpp"
 #include "sim/calibration/platform_text.hpp"
 #include "system/file_replacement.hpp"
+#include "worlds/shared_options.hpp"
+#include "worlds/world.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -35,7 +35,7 @@ struct CalibrateArguments {
 
   void describe(core::OptionList& list) {
     list.text("out", out, "platform file to write");
-    describe_device(list, device);
+    worlds::describe_device(list, device);
     list.text("largest-message", largest_message, "size of the longest message to measure")
         .when(comm::under_mpiexec(), "is for messages between ranks: start several with mpiexec");
     list.number("passes", passes, {.least = 1, .most = 1000},
@@ -116,16 +116,16 @@ calibration::CalibrationOptions calibration_options(const CalibrateArguments& ar
 }
 
 /// Measures on all workers; worker 0 writes the file and prints the comparison.
-class CalibrationJob : public Job {
+class CalibrationJob : public worlds::Job {
  public:
   explicit CalibrationJob(const CalibrateArguments& arguments) : arguments_(arguments) {}
 
-  void prepare(const Process& process) override {
+  void prepare(const worlds::Process& process) override {
     options_ = calibration_options(arguments_);
     if (process.leads()) file_.emplace(arguments_);
   }
 
-  void work(comm::Worker& worker, const AddedTime&) override {
+  void work(comm::Worker& worker, const worlds::AddedTime&) override {
     const auto say = [&](const std::string& text) {
       if (!arguments_.quiet) fmt::print(stderr, "{}\n", text);
     };
@@ -156,7 +156,7 @@ int run(CalibrateArguments& arguments, const CLI::App& parser) {
   if (alone) largest_message(arguments.largest_message);  // report errors in the value first
   cli::use_of(parser, arguments).check();
   CalibrationJob job(arguments);
-  return make_real_world(parser, arguments.device)->run(job);
+  return worlds::make_real_world(parser, arguments.device)->run(job);
 }
 
 }  // namespace

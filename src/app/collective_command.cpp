@@ -9,8 +9,6 @@
 #include "app/commands.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
-#include "app/shared_options.hpp"
-#include "app/world.hpp"
 #include "backend/backend_info.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
@@ -24,6 +22,8 @@
 #include "core/units.hpp"
 #include "sim/platform.hpp"
 #include "sim/simulation.hpp"
+#include "worlds/shared_options.hpp"
+#include "worlds/world.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -116,18 +116,18 @@ int run_emulated(CollectiveArguments& arguments, const std::string& config) {
 }
 
 /// Measures among ranks.
-class CollectiveJob : public Job {
+class CollectiveJob : public worlds::Job {
  public:
   CollectiveJob(const CollectiveArguments& arguments, const std::string& config) : arguments_(arguments), config_(config) {}
 
-  void prepare(const Process& process) override {
+  void prepare(const worlds::Process& process) override {
     if (!arguments_.platform.empty() || !arguments_.workers.empty())
       throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
     floats_ = lengths_of(arguments_);
     if (process.leads()) output_.emplace(arguments_, config_, "mpi");
   }
 
-  void work(comm::Worker& worker, const AddedTime&) override {
+  void work(comm::Worker& worker, const worlds::AddedTime&) override {
     for (const std::size_t count : floats_) {
       const Measurement measurement = measure(worker.comm(), arguments_, count);
       if (output_) output_->add(measurement);
@@ -169,7 +169,7 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
   const std::string config = use.config();
   if (!real) return run_emulated(arguments, config);
   CollectiveJob job(arguments, config);
-  return make_real_world(parser, arguments.device, {.per_node = arguments.workers_per_node})->run(job);
+  return worlds::make_real_world(parser, arguments.device, {.per_node = arguments.workers_per_node})->run(job);
 }
 
 }  // namespace
@@ -195,12 +195,12 @@ void CollectiveArguments::describe(core::OptionList& list) {
   list.group("Simulation");
   list.numbers("workers", workers, {.least = 1, .most = 10000000},
                "numbers of emulated workers, separated by commas, such as 2,8,64");
-  describe_platform(list, platform);
-  describe_network(list, network).when(!real, only_emulated);
-  describe_oversubscribe(list, oversubscribe).when(!real, only_emulated);
+  worlds::describe_platform(list, platform);
+  worlds::describe_network(list, network).when(!real, only_emulated);
+  worlds::describe_oversubscribe(list, oversubscribe).when(!real, only_emulated);
   list.group("Run");
   list.text("out", out, "run folder for configuration, manifest and metrics");
-  describe_overwrite(list, overwrite, out);
+  worlds::describe_overwrite(list, overwrite, out);
 }
 
 cli::Command collective_command() {

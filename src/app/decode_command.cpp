@@ -68,14 +68,14 @@ core::Json record_of(const Found& found, const std::string& subset) {
 }
 
 /// The workers compute posteriors together; worker 0 searches.
-class Decoding : public Job {
+class Decoding : public worlds::Job {
  public:
   Decoding(DecodeArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
-  void prepare(const Process&) override;
+  void prepare(const worlds::Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
-  RankFacts facts() const override { return scorer_->facts(); }
-  void work(comm::Worker& worker, const AddedTime& added) override;
+  worlds::RankFacts facts() const override { return scorer_->facts(); }
+  void work(comm::Worker& worker, const worlds::AddedTime& added) override;
   void finish(const core::Json& world) override;
 
  private:
@@ -88,14 +88,14 @@ class Decoding : public Job {
   Found found_;
 };
 
-void Decoding::prepare(const Process& process) {
+void Decoding::prepare(const worlds::Process& process) {
   scorer_.emplace(arguments_);
   use_with(scorer_->model(), parser_, arguments_);
   if (process.leads()) system::require_replaceable(arguments_.result);
   if (!arguments_.silence.empty()) silence_ = scorer_->words().find(arguments_.silence);
 }
 
-void Decoding::work(comm::Worker& worker, const AddedTime& added) {
+void Decoding::work(comm::Worker& worker, const worlds::AddedTime& added) {
   for (const auto& utterance : scorer_->score(worker, added.reading, parse_subset(arguments_.subset))) add(utterance);
 }
 
@@ -125,7 +125,7 @@ void Decoding::finish(const core::Json& world) {
       "%\n",
       subset, core::printable(info.name), scorer_->epoch(), 100 * words.rate(), words.errors(), words.words,
       words.substitutions, words.deletions, words.insertions, 100 * found_.frame_error());
-  print_simulated_time(world);
+  worlds::print_simulated_time(world);
   if (!arguments_.result.empty())
     system::replace_file(arguments_.result,
                          [&](std::ostream& out) { out << core::text_of(record_of(found_, subset), 1) << "\n"; });
@@ -133,7 +133,7 @@ void Decoding::finish(const core::Json& world) {
 
 int decode(DecodeArguments& arguments, const CLI::App& parser) {
   Decoding job(arguments, parser);
-  return make_world(parser, arguments.world, arguments.device)->run(job);
+  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

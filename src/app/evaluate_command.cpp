@@ -36,11 +36,11 @@ struct EvaluateArguments : CheckpointArguments {
 };
 
 /// Scores checkpoints, the samples divided among the workers; several also as an ensemble.
-class Evaluation : public Job {
+class Evaluation : public worlds::Job {
  public:
   Evaluation(EvaluateArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
-  void prepare(const Process&) override {
+  void prepare(const worlds::Process&) override {
     const bool ensemble = arguments_.checkpoints.size() > 1;
     for (const std::string& path : arguments_.checkpoints) {
       Network network{.path = path, .checkpoint = train::read_checkpoint(path)};
@@ -58,15 +58,15 @@ class Evaluation : public Job {
     }
   }
   std::size_t row_bytes() const override { return networks_.front().source->info.bytes_to_read(); }
-  RankFacts facts() const override {
-    RankFacts facts;
+  worlds::RankFacts facts() const override {
+    worlds::RankFacts facts;
     for (std::size_t i = 0; i < networks_.size(); ++i)
-      for (const auto& [name, value] : facts_of(networks_[i].source->info, networks_[i].checkpoint))
+      for (const auto& [name, value] : worlds::facts_of(networks_[i].source->info, networks_[i].checkpoint))
         facts[networks_.size() > 1 ? core::format("{} ({} of {})", name, i + 1, networks_.size()) : name] = value;
     return facts;
   }
 
-  void work(comm::Worker& worker, const AddedTime& added) override {
+  void work(comm::Worker& worker, const worlds::AddedTime& added) override {
     const data::Subset subset = parse_subset(arguments_.subset);
     for (Network& network : networks_) {
       const train::Score score =
@@ -93,7 +93,7 @@ class Evaluation : public Job {
     if (networks_.size() > 1)
       fmt::print("mean of the posteriors of {} networks: error {:.2f} %, loss {:.4f}\n", networks_.size(),
                  100 * ensemble_.error, ensemble_.loss);
-    print_simulated_time(world);
+    worlds::print_simulated_time(world);
   }
 
  private:
@@ -122,7 +122,7 @@ class Evaluation : public Job {
 
 int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
   Evaluation job(arguments, parser);
-  return make_world(parser, arguments.world, arguments.device)->run(job);
+  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "app/commands.hpp"
 #include "app/environment.hpp"
 #include "app/measurement_folder.hpp"
-#include "app/shared_options.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
 #include "core/errors.hpp"
@@ -14,6 +13,7 @@
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "sim/failures/goodput.hpp"
+#include "worlds/shared_options.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -39,7 +39,7 @@ struct GoodputArguments {
                "platform file)");
     list.number("failures", failures, {.least = 1000, .most = 10'000'000'000}, "number of failures to simulate");
     list.text("out", out, "run folder for configuration, manifest and the table's records");
-    describe_overwrite(list, overwrite, out);
+    worlds::describe_overwrite(list, overwrite, out);
   }
 };
 

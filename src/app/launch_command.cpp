@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/interruption.hpp"
-#include "app/launch_rules.hpp"
 #include "app/program_parser.hpp"
 #include "app/saved_so_far.hpp"
 #include "cli/described_options.hpp"
@@ -26,6 +24,8 @@
 #include "system/own_program.hpp"
 #include "train/state/progress_file.hpp"
 #include "train/state/state_store.hpp"
+#include "worlds/interruption.hpp"
+#include "worlds/launch_rules.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -89,14 +89,14 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
   const auto number = [&](const char* option) { return given(option) ? command.parser->get_option(option)->as<long>() : 0; };
   if (says(training.words, "--checkpoint-every") && number("--checkpoint-every") == 0)
     throw core::ConfigError("'--checkpoint-every 0' cannot be launched: give another number, or leave it out");
-  require_survivable(*command.parser);
+  worlds::require_survivable(*command.parser);
   if (!given("--out")) throw core::ConfigError("a training that may be interrupted needs a run folder: give --out");
   const auto is_on = [&](const char* option) { return given(option) && command.parser->get_option(option)->as<bool>(); };
   if (given("--resume") && !is_on("--resume"))
     throw core::ConfigError("launch resumes the run each time it starts ranks: leave --resume false out");
   if (is_on("--overwrite"))
     throw core::ConfigError("launch resumes the run that --overwrite would remove: leave --overwrite out");
-  training.dependence = dependence_on_ranks(*command.parser);
+  training.dependence = worlds::dependence_on_ranks(*command.parser);
   training.out = command.parser->get_option("--out")->as<std::string>();
   training.workers = static_cast<int>(number("--workers"));
   if (training.workers == 0) {
@@ -176,7 +176,7 @@ class Launch {
   int run() {
     const system::FolderLock alone(training_.out, ".launch");  // its trainings lock the folder one after the other
     const HeededSignals heeded;
-    const LoneNotice alone_tells;
+    const worlds::LoneNotice alone_tells;
     while (!told_to_stop) {
       ranks_ = wanted_;
       last_state_ = state();

@@ -6,8 +6,6 @@
 #include <new>
 #include <string>
 
-#include "app/interruption.hpp"
-#include "app/mapping_faults.hpp"
 #include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi/rank_guard.hpp"
@@ -15,6 +13,8 @@
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "system/files.hpp"
+#include "worlds/interruption.hpp"
+#include "worlds/mapping_faults.hpp"
 
 using namespace paragrad;
 
@@ -30,8 +30,8 @@ int fail(const std::string& message, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  app::report_mapping_faults();
-  app::print_notice_on_signals();
+  worlds::report_mapping_faults();
+  worlds::print_notice_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {
     return app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});

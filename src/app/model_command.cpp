@@ -2,7 +2,6 @@
 #include <array>
 
 #include "app/commands.hpp"
-#include "app/shared_options.hpp"
 #include "cli/described_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -13,6 +12,7 @@
 #include "nn/node_text.hpp"
 #include "optim/local_optimiser.hpp"
 #include "train/memory_need.hpp"
+#include "worlds/shared_options.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -172,7 +172,7 @@ cli::Command model_command() {
   auto parser = cli::make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
   auto arguments = std::make_shared<Arguments>();
   cli::add_options(*parser, *arguments);
-  check_activations(*parser->get_option("name"));
+  worlds::check_activations(*parser->get_option("name"));
   cli::set_examples(*parser,
                     "paragrad model 784-512-256-10:relu\n"
                     "paragrad model zoo:resnet50 --minibatch 32");

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/posteriors.hpp"
+#include "worlds/shared_options.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -33,7 +33,7 @@ void require_computing(const std::string& device) {
 void CheckpointArguments::describe(core::OptionList& list) {
   options.describe_samples(list);
   list.described("data").required();
-  describe_device(list, device);
+  worlds::describe_device(list, device);
   world.describe(list, true);
   list.group("");
 }

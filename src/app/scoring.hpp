@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "app/sim_world.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
 #include "speech/viterbi.hpp"
 #include "train/input/training_data.hpp"
 #include "train/state/checkpoint.hpp"
+#include "worlds/sim_world.hpp"
 
 namespace paragrad::app {
 
@@ -19,7 +19,7 @@ void require_computing(const std::string& device);
 struct CheckpointArguments {
   train::TrainingOptions options;  // data, context, chunks
   std::string device = "cpu";
-  SimWorldArguments world;
+  worlds::SimWorldArguments world;
 
   void describe(core::OptionList& list);
 };
@@ -56,7 +56,7 @@ class Scorer {
 
   std::size_t row_bytes() const { return source_.info.bytes_to_read(); }
   const data::Dataset& dataset() const { return *source_.dataset; }
-  RankFacts facts() const { return facts_of(source_.info, checkpoint_); }
+  worlds::RankFacts facts() const { return worlds::facts_of(source_.info, checkpoint_); }
   const speech::WordModels& words() const { return words_; }
   const std::string& model() const { return checkpoint_.model; }
   std::uint64_t epoch() const { return checkpoint_.epoch; }

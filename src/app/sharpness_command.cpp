@@ -34,11 +34,11 @@ struct SharpnessArguments : CheckpointArguments {
   }
 };
 
-class Measuring : public Job {
+class Measuring : public worlds::Job {
  public:
   Measuring(SharpnessArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
-  void prepare(const Process& process) override {
+  void prepare(const worlds::Process& process) override {
     checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
     const cli::OptionUse use = use_with(checkpoint_.model, parser_, arguments_);
     if (process.leads()) system::require_replaceable(arguments_.result);
@@ -47,9 +47,9 @@ class Measuring : public Job {
     source_ = train::open_evaluation_data(arguments_.options, checkpoint_, arguments_.checkpoint);
   }
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }
-  RankFacts facts() const override { return facts_of(source_->info, checkpoint_); }
+  worlds::RankFacts facts() const override { return worlds::facts_of(source_->info, checkpoint_); }
 
-  void work(comm::Worker& worker, const AddedTime& added) override {
+  void work(comm::Worker& worker, const worlds::AddedTime& added) override {
     train::SharpnessOptions how = arguments_.how;
     if (arguments_.samples > 0) how.samples = arguments_.samples;
     const train::Sharpness found = train::sharpness(worker, arguments_.options, checkpoint_.parameters,
@@ -61,7 +61,7 @@ class Measuring : public Job {
     fmt::print("{} of {} after epoch {}: sharpness {:.4g}, loss {:.4f}, highest in the box {:.4f}\n", arguments_.subset,
                core::printable(source_->dataset->info().name), checkpoint_.epoch, found_.percent(), found_.loss,
                found_.highest_loss);
-    print_simulated_time(world);
+    worlds::print_simulated_time(world);
     if (arguments_.result.empty()) return;
     const core::Json record{
         {"sharpness", found_.percent()}, {"sharpness_loss", found_.loss}, {"sharpness_highest_loss", found_.highest_loss}};
@@ -78,7 +78,7 @@ class Measuring : public Job {
 
 int measure(SharpnessArguments& arguments, const CLI::App& parser) {
   Measuring job(arguments, parser);
-  return make_world(parser, arguments.world, arguments.device)->run(job);
+  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
 }
 
 }  // namespace

@@ -4,21 +4,21 @@
 #include <utility>
 
 #include "app/commands.hpp"
-#include "app/device_rate.hpp"
-#include "app/failing_cluster.hpp"
-#include "app/sim_world.hpp"
 #include "app/training_job.hpp"
 #include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "worlds/device_rate.hpp"
+#include "worlds/failing_cluster.hpp"
+#include "worlds/sim_world.hpp"
 
 namespace paragrad::app {
 namespace {
 
 struct SimulationArguments {
   TrainingArguments training;
-  SimWorldArguments world;
+  worlds::SimWorldArguments world;
   std::array<std::size_t, 3> imaginary_samples{};
   double device_rate = 0;
 
@@ -90,8 +90,8 @@ void print_shortened_steps(const train::TrainingOptions& options, const train::T
 /// A training of emulated workers.
 class SimulatedTraining : public TrainingJob {
  public:
-  SimulatedTraining(SimulationArguments& arguments, const std::string& config, const World& world, const DeviceRate& rate,
-                    bool computes, FailingCluster::Resumption resumption = {})
+  SimulatedTraining(SimulationArguments& arguments, const std::string& config, const worlds::World& world,
+                    const worlds::DeviceRate& rate, bool computes, worlds::FailingCluster::Resumption resumption = {})
       : TrainingJob(arguments.training, config, world),
         arguments_(arguments),
         rate_(rate),
@@ -131,9 +131,9 @@ class SimulatedTraining : public TrainingJob {
   }
 
   const SimulationArguments& arguments_;
-  DeviceRate rate_;
+  worlds::DeviceRate rate_;
   bool computes_;
-  FailingCluster::Resumption resumption_;
+  worlds::FailingCluster::Resumption resumption_;
   std::function<void()> when_begun_;
 };
 
@@ -159,7 +159,7 @@ void check_failures(const SimulationArguments& arguments, bool computes) {
 
 int run(SimulationArguments& arguments, const CLI::App& parser) {
   TrainingArguments& training = arguments.training;
-  SimWorld world(arguments.world, training.device, training.workers_per_node);
+  worlds::SimWorld world(arguments.world, training.device, training.workers_per_node);
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
@@ -169,7 +169,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
   const int workers = arguments.world.workers;
-  const DeviceRate rate = device_rate(arguments.device_rate, world.platform(), training.options, workers);
+  const worlds::DeviceRate rate = worlds::device_rate(arguments.device_rate, world.platform(), training.options, workers);
   world.set_ranks(workers + servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);
   const std::string config = spelt_as_before(training, use.config());
@@ -185,8 +185,8 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
     training.overwrite = true;
   }
   bool begun = false;  // before that, the folder may hold an earlier run
-  FailingCluster cluster(world, workers, training.out + "/state", training.quiet);
-  return cluster.run([&](const FailingCluster::Resumption& resumption) {
+  worlds::FailingCluster cluster(world, workers, training.out + "/state", training.quiet);
+  return cluster.run([&](const worlds::FailingCluster::Resumption& resumption) {
     if (begun) training.resume = true;
     auto job = std::make_unique<SimulatedTraining>(arguments, config, world, rate, computes, resumption);
     job->when_begun([&] { begun = true; });

@@ -13,7 +13,7 @@ namespace {
 /// A training of this machine's workers.
 class RealTraining : public TrainingJob {
  public:
-  RealTraining(const TrainingArguments& arguments, const std::string& config, const World& world, bool read_ahead)
+  RealTraining(const TrainingArguments& arguments, const std::string& config, const worlds::World& world, bool read_ahead)
       : TrainingJob(arguments, config, world), read_ahead_(read_ahead) {}
 
  private:
@@ -71,10 +71,10 @@ int run(RealArguments& real, const CLI::App& parser) {
   const cli::OptionUse use = cli::use_of(parser, real);
   settle(use, arguments);
   const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
-  const auto world =
-      make_real_world(parser, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
-                      {deaths_of(arguments.options),
-                       {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
+  const auto world = worlds::make_real_world(
+      parser, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
+      {deaths_of(arguments.options),
+       {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
   RealTraining job(arguments, spelt_as_before(arguments, config_of(use, real.workers, servers)), *world, real.read_ahead);
   return world->run(job);
 }

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/pretraining.hpp"
+#include "worlds/shared_options.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -54,9 +54,9 @@ void TrainingArguments::describe(core::OptionList& list) {
 
 void TrainingArguments::describe_run(core::OptionList& list) {
   list.group("Run");
-  describe_device(list, device);
+  worlds::describe_device(list, device);
   list.text("out", out, "run folder for configuration, manifest, metrics and checkpoint");
-  describe_overwrite(list, overwrite, out);
+  worlds::describe_overwrite(list, overwrite, out);
   list.number("checkpoint-every", checkpoint_every, core::any_count,
               "blocks between two checkpoints for `resume` in the run folder; each epoch also ends with one (0: none)")
       .off("0")

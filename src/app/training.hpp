@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "app/instruments.hpp"
-#include "app/shared_options.hpp"
 #include "cli/command.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
 #include "train/train.hpp"
+#include "worlds/instruments.hpp"
+#include "worlds/shared_options.hpp"
 
 namespace paragrad::app {
 
@@ -26,7 +26,7 @@ struct TrainingArguments {
   bool rescale = false;
   std::string record;  // "": in the run folder; "none": no file
   std::string replay;
-  InstrumentArguments instruments;
+  worlds::InstrumentArguments instruments;
 
   void describe(core::OptionList& list);
 
@@ -43,7 +43,7 @@ template <class Arguments>
 void add_training_options(CLI::App& parser, Arguments& arguments) {
   cli::accept_config_file(parser);
   cli::add_options(parser, arguments);
-  check_activations(*parser.get_option("--model"));
+  worlds::check_activations(*parser.get_option("--model"));
 }
 
 /// Checks the options together, and settles those that can be given in several forms. Throws ConfigError.

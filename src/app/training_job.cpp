@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "app/interruption.hpp"
 #include "app/training_report.hpp"
 #include "comm/collectives/catalogue.hpp"
 #include "core/json.hpp"
@@ -12,6 +11,7 @@
 #include "train/pretraining.hpp"
 #include "train/state/run_identity.hpp"
 #include "train/state/state_store.hpp"
+#include "worlds/interruption.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -32,9 +32,9 @@ bool TrainingJob::is_needed() {
   return false;
 }
 
-void TrainingJob::prepare(const Process& process) {
+void TrainingJob::prepare(const worlds::Process& process) {
   const train::TrainingOptions& options = arguments_.options;
-  if (process.leads()) set_interruption_notice("interrupted before the training began; the same command starts it");
+  if (process.leads()) worlds::set_interruption_notice("interrupted before the training began; the same command starts it");
   workers_ = workers_of(options, process.size);
   source_ = open(options, workers_);
   const int here = process.workers == process.size ? workers_ : process.workers;
@@ -49,8 +49,8 @@ void TrainingJob::prepare(const Process& process) {
                        [this](const std::string& line) { say(line); });
 }
 
-RankFacts TrainingJob::facts() const {
-  RankFacts facts = facts_of(source_->info);
+worlds::RankFacts TrainingJob::facts() const {
+  worlds::RankFacts facts = worlds::facts_of(source_->info);
   facts["the SHA-256 of the partition of the data"] = train::identify_run("", *source_).partition_sha256;
   return facts;
 }
@@ -82,7 +82,7 @@ void TrainingJob::find_saved_state() {
   saved_.pretrains = saved_.state && saved_.state->phase + 1 < static_cast<int>(train::phases(options_).size());
 }
 
-void TrainingJob::tell_what_is_saved() const { set_interruption_notice(interruption_sentence(arguments_, saved_)); }
+void TrainingJob::tell_what_is_saved() const { worlds::set_interruption_notice(interruption_sentence(arguments_, saved_)); }
 
 void TrainingJob::keep_told(train::Output& output) {
   output.after_record = [this](int epochs) {
@@ -96,18 +96,18 @@ void TrainingJob::keep_told(train::Output& output) {
   };
 }
 
-train::Output TrainingJob::output_for(const comm::Worker& worker, const AddedTime& added) {
+train::Output TrainingJob::output_for(const comm::Worker& worker, const worlds::AddedTime& added) {
   train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
   if (opened_.folder) output.begin = [this] { opened_.folder->begin(); };
   output.while_saving = added.saving;
-  output.after_block = check_interruption;
+  output.after_block = worlds::check_interruption;
   complete(output);
   if (progress_ && worker.rank() == 0) keep_told(output);
   return output;
 }
 
 // Whatever is large is on the heap: thousands of emulated workers wait in a training, with a page of stack each.
-void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
+void TrainingJob::work(comm::Worker& worker, const worlds::AddedTime& added) {
   const std::unique_ptr<const train::Output> output(new train::Output(output_for(worker, added)));
   require_library(worker.comm(), options_.strategy_settings);
   instruments_->watch(worker, [&](comm::Worker& watched) {
@@ -121,7 +121,7 @@ void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
 }
 
 void TrainingJob::finish(const core::Json& world) {
-  set_interruption_notice("");  // the run is complete
+  worlds::set_interruption_notice("");  // the run is complete
   progress_.reset();
   const bool simulated = !world.is_null();
   if (auto& folder = opened_.folder) {

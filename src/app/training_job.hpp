@@ -8,25 +8,25 @@
 #include "app/run_output.hpp"
 #include "app/saved_so_far.hpp"
 #include "app/server_arguments.hpp"
-#include "app/world.hpp"
+#include "worlds/world.hpp"
 
 namespace paragrad::app {
 
 /// A training in any world: its data, its run folder, its manifest, what it prints.
-class TrainingJob : public Job {
+class TrainingJob : public worlds::Job {
  public:
   /// arguments, world: must outlive the job. config: of config.toml.
-  TrainingJob(const TrainingArguments& arguments, const std::string& config, const World& world)
+  TrainingJob(const TrainingArguments& arguments, const std::string& config, const worlds::World& world)
       : arguments_(arguments), config_(config), world_(world) {}
 
   bool is_needed() override;
-  void prepare(const Process& process) override;
-  RankFacts facts() const override;
+  void prepare(const worlds::Process& process) override;
+  worlds::RankFacts facts() const override;
   int finding() const override { return opened_.resume_phase ? *opened_.resume_phase + 1 : 0; }
   void adopt(int finding) override;
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }
-  Instruments* instruments() override { return &*instruments_; }
-  void work(comm::Worker& worker, const AddedTime& added) override;
+  worlds::Instruments* instruments() override { return &*instruments_; }
+  void work(comm::Worker& worker, const worlds::AddedTime& added) override;
   void finish(const core::Json& world) override;
 
  protected:
@@ -53,12 +53,12 @@ class TrainingJob : public Job {
   // What SIGINT and SIGTERM print.
   void find_saved_state();
   void tell_what_is_saved() const;
-  train::Output output_for(const comm::Worker& worker, const AddedTime& added);
+  train::Output output_for(const comm::Worker& worker, const worlds::AddedTime& added);
   void keep_told(train::Output& output);
 
   const TrainingArguments& arguments_;
   std::string config_;
-  const World& world_;
+  const worlds::World& world_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   int workers_ = 0;  // that train
   std::optional<train::TrainingData> source_;
@@ -66,7 +66,7 @@ class TrainingJob : public Job {
   train::RunIdentity identity_;
   OpenedRun opened_;
   std::optional<metrics::Progress> progress_;
-  std::optional<Instruments> instruments_;
+  std::optional<worlds::Instruments> instruments_;
   core::Json manifest_;
   train::Result result_;
   std::vector<LostWorker> lost_;

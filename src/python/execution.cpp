@@ -8,10 +8,10 @@
 #include <optional>
 #include <thread>
 
-#include "app/interruption.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
+#include "worlds/interruption.hpp"
 
 namespace paragrad::python {
 namespace {
@@ -60,7 +60,7 @@ class Interruptible {
   Interruptible() {
     struct sigaction action {};
     action.sa_handler = [](int number) {
-      app::interrupt();
+      worlds::interrupt();
       if (python_action.sa_handler != SIG_DFL && python_action.sa_handler != SIG_IGN) python_action.sa_handler(number);
     };
     ::sigaction(SIGINT, nullptr, &python_action);
@@ -101,7 +101,7 @@ void execute_aside(const std::function<void()>& command) {
     if (PyErr_CheckSignals() != 0) {
       if (!raised) raised_at = Clock::now();
       raised.emplace();  // the latest
-      app::interrupt();
+      worlds::interrupt();
     }
     if (raised && Clock::now() - raised_at > patience) PythonThread::interrupt_all();
   }
@@ -112,7 +112,7 @@ void execute_aside(const std::function<void()>& command) {
 }  // namespace
 
 void execute(const std::function<void()>& command) {
-  app::forget_interruption();
+  worlds::forget_interruption();
   std::exception_ptr error;
   try {
     if (is_main_thread() && !comm::under_mpiexec())
@@ -120,12 +120,12 @@ void execute(const std::function<void()>& command) {
     else
       execute_here(command);
   } catch (const nb::python_error&) {
-    app::forget_interruption();
+    worlds::forget_interruption();
     throw;
   } catch (...) {
     error = std::current_exception();
   }
-  app::forget_interruption();
+  worlds::forget_interruption();
   if (PyErr_CheckSignals() != 0) throw nb::python_error();  // that came in the meantime
   if (error) std::rethrow_exception(error);
 }

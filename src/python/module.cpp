@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/interruption.hpp"
 #include "app/program_parser.hpp"
 #include "app/run_labels.hpp"
 #include "app/strategy_source.hpp"
@@ -21,6 +20,7 @@
 #include "python/worker_view.hpp"
 #include "system/files.hpp"
 #include "system/own_program.hpp"
+#include "worlds/interruption.hpp"
 
 namespace paragrad::python {
 namespace {
@@ -69,7 +69,7 @@ std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strat
       result.first = app::run_program(arguments);
       result.second = printed.text();
     });
-  } catch (const app::Interrupted&) {
+  } catch (const worlds::Interrupted&) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     throw nb::python_error();
   }

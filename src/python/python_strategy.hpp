@@ -10,13 +10,13 @@
 #include <type_traits>
 #include <utility>
 
-#include "app/interruption.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
 #include "strategies/strategy.hpp"
+#include "worlds/interruption.hpp"
 
 namespace paragrad::strategies {
 
@@ -138,7 +138,7 @@ class PythonStrategy : public Base {
         try {
           action();
         } catch (const nanobind::python_error& error) {
-          if (error.matches(PyExc_KeyboardInterrupt)) throw app::Interrupted();
+          if (error.matches(PyExc_KeyboardInterrupt)) throw worlds::Interrupted();
           if (!worker_->has_failed()) throw core::ConfigError(core::format("{}.{}: {}", name_, function, report(error)));
         }
       } catch (...) {

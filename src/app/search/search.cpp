@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "app/environment.hpp"
-#include "app/interruption.hpp"
 #include "app/search/search_identity.hpp"
 #include "app/search/search_table.hpp"
 #include "cli/command.hpp"
@@ -22,6 +21,7 @@
 #include "search/halving.hpp"
 #include "search/makespan.hpp"
 #include "system/file_replacement.hpp"
+#include "worlds/interruption.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -168,7 +168,7 @@ class Search {
   }
 
   void announce() const {
-    set_interruption_notice(
+    worlds::set_interruption_notice(
         core::format("interrupted: {} of {} runs in {} have ended; the same command continues the search", ended_.size(),
                      plan_.own.size(), plan_.folder));
   }
@@ -202,7 +202,7 @@ class Search {
         plan_.folder + "/results.json", [&](std::ostream& file) { file << core::text_of(results, 1) << "\n"; },
         system::Links::replace);
     write_manifest(all[0]);
-    set_interruption_notice("");
+    worlds::set_interruption_notice("");
     if (std::isnan(all[0].score())) {
       if (!all_have_ended_)
         throw core::ConfigError("no configuration has a result of each seed yet: rank again when more runs have ended");

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <thread>
 
-#include "app/interruption.hpp"
 #include "cli/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -19,6 +18,7 @@
 #include "system/files.hpp"
 #include "system/output_file.hpp"
 #include "system/own_program.hpp"
+#include "worlds/interruption.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -201,7 +201,7 @@ void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch
   }
   std::list<Job> running;
   while (!waiting.empty() || !running.empty()) {
-    check_interruption();
+    worlds::check_interruption();
     while (!waiting.empty() && running.size() < static_cast<std::size_t>(plan_.jobs)) {
       const auto [configuration, seed] = waiting.front();
       waiting.pop_front();

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "app/sim_world.hpp"
 #include "sim/failures/outages.hpp"
+#include "worlds/sim_world.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// A simulated cluster whose nodes fail and are repaired, as its platform's section [failures] says, while it trains.
 ///
@@ -54,4 +54,4 @@ class FailingCluster {
   int fruitless_ = 0;  // failures in a row without a saved state
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

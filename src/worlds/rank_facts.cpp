@@ -1,4 +1,4 @@
-#include "app/rank_facts.hpp"
+#include "worlds/rank_facts.hpp"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 /// Options whose values are files and folders.
@@ -104,4 +104,4 @@ void require_same(comm::Communicator& ranks, const RankFacts& facts) {
   });
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

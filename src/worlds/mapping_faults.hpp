@@ -2,7 +2,7 @@
 
 #include <functional>
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// From now on, a mapped file that is truncated, or whose disk fails, ends the process with a one-sentence message and
 /// user_error instead of a crash (SIGBUS). Other faults are handled as before.
@@ -24,4 +24,4 @@ class MappingFaultEnd {
   std::function<void(const char*)> end_;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

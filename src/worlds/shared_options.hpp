@@ -5,7 +5,7 @@
 #include "cli/command.hpp"
 #include "core/options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 // Options of several commands.
 core::DescribedOption describe_device(core::OptionList& list, std::string& device);
@@ -18,4 +18,4 @@ core::DescribedOption describe_overwrite(core::OptionList& list, bool& overwrite
 /// Refuses activation functions by the names of other programs, with the name here.
 void check_activations(CLI::Option& model);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

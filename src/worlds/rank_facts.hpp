@@ -8,7 +8,7 @@
 #include "data/dataset.hpp"
 #include "train/state/checkpoint.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// What has to be the same in all ranks, by name: "--seed" and "2", "the training samples" and their SHA-256.
 using RankFacts = std::map<std::string, std::string>;
@@ -27,4 +27,4 @@ RankFacts facts_of(const data::DatasetInfo& info, const train::Checkpoint& check
 /// such rank and what differs.
 void require_same(comm::Communicator& ranks, const RankFacts& facts);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

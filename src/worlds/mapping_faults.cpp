@@ -1,4 +1,4 @@
-#include "app/mapping_faults.hpp"
+#include "worlds/mapping_faults.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "cli/command.hpp"
 #include "system/mapping_fault.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 // Process-wide, because signal handlers are.
@@ -62,4 +62,4 @@ MappingFaultEnd::MappingFaultEnd(std::function<void(const char*)> end) : end_(st
 
 MappingFaultEnd::~MappingFaultEnd() { end_of_rank = nullptr; }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -1,4 +1,4 @@
-#include "app/interruption.hpp"
+#include "worlds/interruption.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "core/format.hpp"
 #include "core/printable.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -70,4 +70,4 @@ void print_notice_on_signals() {
   }
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// Thrown where a training in this process is to end early.
 struct Interrupted {};
@@ -33,4 +33,4 @@ class LoneNotice {
   LoneNotice(const LoneNotice&) = delete;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

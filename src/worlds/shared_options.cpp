@@ -1,11 +1,11 @@
-#include "app/shared_options.hpp"
+#include "worlds/shared_options.hpp"
 
 #include "backend/activation.hpp"
 #include "backend/backend_info.hpp"
 #include "cli/foreign_words.hpp"
 #include "sim/network/network.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 core::DescribedOption describe_device(core::OptionList& list, std::string& device) {
   return list.entry("device", device, backend::device_catalogue, "compute device, and the precision of its matrix products");
@@ -41,4 +41,4 @@ void check_activations(CLI::Option& model) {
   });
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -1,4 +1,4 @@
-#include "app/instruments.hpp"
+#include "worlds/instruments.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "metrics/activity_log.hpp"
 #include "system/file_replacement.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 constexpr int timeline_tag = 902;
@@ -143,4 +143,4 @@ void Instruments::write(const metrics::RunFolder& folder, const char* clock) {
       system::Links::replace);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

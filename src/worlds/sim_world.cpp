@@ -1,16 +1,16 @@
-#include "app/sim_world.hpp"
+#include "worlds/sim_world.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
 #include "system/cores.hpp"
+#include "worlds/shared_options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 /// Faults refer to nodes and links of the file, so nodes can be added but not removed.
@@ -161,4 +161,4 @@ bool SimWorld::run_until(Job& job, const std::function<bool(double)>& stop_when,
   return true;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

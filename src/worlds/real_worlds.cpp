@@ -4,8 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "app/mapping_faults.hpp"
-#include "app/world.hpp"
 #include "cli/command.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
@@ -19,8 +17,10 @@
 #include "hosting/hosting.hpp"
 #include "system/cores.hpp"
 #include "system/files.hpp"
+#include "worlds/mapping_faults.hpp"
+#include "worlds/world.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 /// A user error that all ranks know about, so that no rank waits for another.
@@ -248,4 +248,4 @@ std::unique_ptr<World> make_real_world(const CLI::App& parser, const std::string
   return std::make_unique<SoloWorld>(device);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -1,4 +1,4 @@
-#include "app/launch_rules.hpp"
+#include "worlds/launch_rules.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "core/join.hpp"
 #include "strategies/strategy.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 using comm::collectives::Entry;
@@ -59,4 +59,4 @@ std::string dependence_on_ranks(const CLI::App& training) {
   return "";
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -1,4 +1,4 @@
-#include "app/device_rate.hpp"
+#include "worlds/device_rate.hpp"
 
 #include "core/errors.hpp"
 #include "sim/compute/measured_times.hpp"
@@ -6,7 +6,7 @@
 #include "train/learners/learner_cost.hpp"
 #include "train/learners/network_learner.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 std::size_t samples_of_worker(const train::TrainingOptions& options, int workers) {
@@ -37,4 +37,4 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   return {samples_per_s, count / roofline_s, count / samples_per_s / roofline_s};
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -1,4 +1,4 @@
-#include "app/sync_stats.hpp"
+#include "worlds/sync_stats.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 using metrics::PeriodTimes;
@@ -57,4 +57,4 @@ void SyncStats::gather(comm::Communicator& comm, std::size_t synchronisation, co
   say_(line(synchronisation, of_workers));
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

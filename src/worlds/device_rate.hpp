@@ -3,7 +3,7 @@
 #include "sim/platform.hpp"
 #include "train/training_options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// The training rate of one device, if given by the user instead of predicted from the platform's roofline.
 struct DeviceRate {
@@ -20,4 +20,4 @@ struct DeviceRate {
 DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::TrainingOptions& options,
                        int workers);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

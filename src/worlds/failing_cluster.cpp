@@ -1,4 +1,4 @@
-#include "app/failing_cluster.hpp"
+#include "worlds/failing_cluster.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "core/units.hpp"
 #include "train/state/progress_file.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 namespace {
 
 using Fault = sim::Platform::Fault;
@@ -141,4 +141,4 @@ void FailingCluster::say(const std::string& line) const {
   std::fflush(stdout);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -9,7 +9,7 @@
 #include "comm/communicator.hpp"
 #include "metrics/activity_totals.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// --sync-stats: every few synchronisations, prints how the workers spent their time since the last line, as the mean over
 /// the workers and the extremes (like CNTK's syncPerfStats).
@@ -31,4 +31,4 @@ class SyncStats {
   std::map<std::size_t, std::vector<metrics::PeriodTimes>> board_;  // synchronisations that not all workers have reached
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "app/sync_stats.hpp"
 #include "comm/clock_alignment.hpp"
 #include "comm/worker.hpp"
 #include "core/options.hpp"
 #include "metrics/run_folder.hpp"
 #include "metrics/timeline.hpp"
 #include "sim/simulation.hpp"
+#include "worlds/sync_stats.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// What to record about a training, besides its result.
 struct InstrumentArguments {
@@ -56,4 +56,4 @@ class Instruments {
   SyncStats stats_;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

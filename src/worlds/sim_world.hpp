@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "app/world.hpp"
 #include "core/json.hpp"
 #include "core/options.hpp"
 #include "sim/simulation.hpp"
+#include "worlds/world.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// Options of a simulated world.
 struct SimWorldArguments {
@@ -70,4 +70,4 @@ class SimWorld : public World {
   double compute_scale_ = 1;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "app/instruments.hpp"
-#include "app/rank_facts.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/worker.hpp"
 #include "core/json_fwd.hpp"
 #include "data/sample_stream.hpp"
+#include "worlds/instruments.hpp"
+#include "worlds/rank_facts.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// A process's part of a world.
 struct Process {
@@ -94,4 +94,4 @@ struct RealWorkers {
 std::unique_ptr<World> make_real_world(const CLI::App& parser, const std::string& device, const RealWorkers& workers = {},
                                        const RankDeaths& deaths = {});
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds

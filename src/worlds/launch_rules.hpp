@@ -4,7 +4,7 @@
 
 #include "cli/command.hpp"
 
-namespace paragrad::app {
+namespace paragrad::worlds {
 
 /// Throws ConfigError if the workers of this training cannot share ranks, as they must when a rank is lost: a library's
 /// collectives know one worker per rank.
@@ -14,4 +14,4 @@ void require_survivable(const CLI::App& training);
 /// rule are here.
 std::string dependence_on_ranks(const CLI::App& training);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::worlds
