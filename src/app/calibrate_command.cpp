@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/environment.hpp"
 #include "backend/device.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
@@ -13,6 +12,7 @@
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
+#include "runs/environment.hpp"
 #include "sim/calibration/calibration.hpp"
 #include "sim/calibration/platform_text.hpp"
 #include "system/file_replacement.hpp"
@@ -48,7 +48,7 @@ struct CalibrateArguments {
 std::string time(double seconds) { return core::format_quantity(seconds, Unit::time); }
 
 std::vector<std::string> remarks(const comm::Worker& worker, const std::string& device) {
-  const core::Json known = environment(device);
+  const core::Json known = runs::environment(device);
   const auto text = [&](const char* section, const char* key) { return known[section][key].get<std::string>(); };
   return {core::format("Measured by `paragrad calibrate` ({} worker{}, device {}) on {}.", worker.size(),
                        worker.size() == 1 ? "" : "s", device,

@@ -7,8 +7,6 @@
 
 #include "app/collective_measurement.hpp"
 #include "app/commands.hpp"
-#include "app/environment.hpp"
-#include "app/measurement_folder.hpp"
 #include "backend/backend_info.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
@@ -20,6 +18,8 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
+#include "runs/environment.hpp"
+#include "runs/measurement_folder.hpp"
 #include "sim/platform.hpp"
 #include "sim/simulation.hpp"
 #include "worlds/shared_options.hpp"
@@ -59,7 +59,7 @@ core::Json record_of(const Measurement& m) {
 }
 
 core::Json manifest_of(const CollectiveArguments& arguments, const std::string& world) {
-  core::Json manifest = environment(arguments.device);
+  core::Json manifest = runs::environment(arguments.device);
   manifest["run"] = {{"world", world},
                      {"operation", arguments.operation},
                      {"collective", arguments.collective},
@@ -95,11 +95,11 @@ class Output {
     folder_.add(record_of(m));
   }
 
-  void finish() { folder_.finish({{"peak_memory_bytes", peak_memory_bytes()}}); }
+  void finish() { folder_.finish({{"peak_memory_bytes", runs::peak_memory_bytes()}}); }
 
  private:
   std::string collective_;
-  MeasurementFolder folder_;
+  runs::MeasurementFolder folder_;
 };
 
 int run_emulated(CollectiveArguments& arguments, const std::string& config) {

@@ -3,8 +3,6 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/environment.hpp"
-#include "app/measurement_folder.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
 #include "core/errors.hpp"
@@ -12,6 +10,8 @@
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
+#include "runs/environment.hpp"
+#include "runs/measurement_folder.hpp"
 #include "sim/failures/goodput.hpp"
 #include "worlds/shared_options.hpp"
 
@@ -108,10 +108,10 @@ int run(const GoodputArguments& arguments, const std::string& config) {
   if (std::isinf(platform.failures->mtbf_s))
     throw core::ConfigError(core::format("the platform file '{}' does not say how often devices fail: give failures.mtbf",
                                          core::printable(arguments.platform)));
-  core::Json manifest = environment();
+  core::Json manifest = runs::environment();
   manifest["run"] = {{"world", "simulation"}, {"failures", arguments.failures}};
   manifest["platform"] = {{"file", arguments.platform}, {"file_sha256", platform.sha256}};
-  MeasurementFolder folder(arguments.out, arguments.overwrite, config, std::move(manifest));
+  runs::MeasurementFolder folder(arguments.out, arguments.overwrite, config, std::move(manifest));
   const int devices = platform.devices_per_node;
   for (const int nodes : arguments.nodes.empty() ? std::vector{platform.nodes} : arguments.nodes)
     for (const int groups : arguments.groups)
@@ -122,7 +122,7 @@ int run(const GoodputArguments& arguments, const std::string& config) {
         print(row, devices);
         folder.add(record_of(row));
       }
-  folder.finish({{"peak_memory_bytes", peak_memory_bytes()}});
+  folder.finish({{"peak_memory_bytes", runs::peak_memory_bytes()}});
   return cli::success;
 }
 

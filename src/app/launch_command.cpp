@@ -13,12 +13,12 @@
 
 #include "app/commands.hpp"
 #include "app/program_parser.hpp"
-#include "app/saved_so_far.hpp"
 #include "cli/described_options.hpp"
 #include "comm/membership.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
+#include "runs/saved_so_far.hpp"
 #include "system/child_process.hpp"
 #include "system/folder_lock.hpp"
 #include "system/own_program.hpp"
@@ -204,7 +204,7 @@ class Launch {
     }
     const auto saved = train::StateStore::saved_position(training_.out + "/state");
     const std::string out = core::printable(training_.out);
-    say(saved ? core::format("stopped; the same command resumes the run in {} after {}", out, position_text(*saved))
+    say(saved ? core::format("stopped; the same command resumes the run in {} after {}", out, runs::position_text(*saved))
               : core::format("stopped; no state is saved yet, and the same command starts the run in {} again", out));
     return cli::success;
   }

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "app/finished_run.hpp"
-#include "app/run_labels.hpp"
+#include "app/program_parser.hpp"
 #include "cli/described_options.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "runs/finished_run.hpp"
 #include "system/child_process.hpp"
 #include "system/own_program.hpp"
 
@@ -63,9 +63,9 @@ std::string python_with_matplotlib() {
 }
 
 int plot(PlotArguments arguments) {
-  arguments.runs = without_files_of_searches(std::move(arguments.runs));
+  arguments.runs = runs::without_files_of_searches(std::move(arguments.runs));
   for (const std::string& run : arguments.runs)
-    if (!is_search(run)) read_manifest(run);
+    if (!runs::is_search(run)) runs::read_manifest(run);
   const char* others = std::getenv("PYTHONPATH");
   const std::string path = package_folder() + (others && *others ? core::format(":{}", others) : "");
   std::vector<std::string> command{"/usr/bin/env", "PYTHONPATH=" + path,   python_with_matplotlib(), "-P",

@@ -1,12 +1,15 @@
 #include "app/program_parser.hpp"
 
+#include <set>
+#include <sstream>
+
 #include "app/commands.hpp"
-#include "app/environment.hpp"
 #include "cli/foreign_words.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "runs/environment.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -47,7 +50,7 @@ std::string answer_to_command(std::string_view name, const std::vector<std::stri
 }
 
 std::string version() {
-  const core::Json program = environment().at("program");
+  const core::Json program = runs::environment().at("program");
   const auto text = [&](const char* key) { return program.at(key).get<std::string>(); };
   std::string added;
   for (const core::AddedSource& source : core::added_sources())
@@ -74,6 +77,17 @@ cli::Command make_command(std::string_view name) {
   const std::string answer = answer_to_command(name, known);
   if (answer.empty()) throw core::unknown_name("command", name, known);
   throw core::ConfigError(core::format("unknown command '{}'; {}", name, answer));
+}
+
+std::string default_config() {
+  std::string text;
+  std::set<std::string> known;
+  for (const char* command : {"train", "simulate"}) {
+    std::istringstream lines(make_command(command).parser->config_to_str(true));
+    for (std::string line; std::getline(lines, line);)
+      if (known.insert(line.substr(0, line.find('='))).second) text += line + "\n";
+  }
+  return text;
 }
 
 std::shared_ptr<CLI::App> make_program() {

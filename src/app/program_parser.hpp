@@ -10,6 +10,9 @@ namespace paragrad::app {
 /// The command of that name. Throws core::ConfigError.
 cli::Command make_command(std::string_view name);
 
+/// The options of train and simulate that nobody gives, as a run's config.toml holds them, in their order.
+std::string default_config();
+
 /// The parser of the whole program, with all commands as subcommands grouped by purpose. It generates --help, the shell
 /// completions and the manual. It parses only the program's own options: the variables behind a command's options no longer
 /// exist, and CLI11 reads a configuration file for the top-level parser only.

@@ -17,7 +17,7 @@ namespace paragrad::app {
 namespace {
 
 struct SimulationArguments {
-  TrainingArguments training;
+  runs::TrainingArguments training;
   worlds::SimWorldArguments world;
   std::array<std::size_t, 3> imaginary_samples{};
   double device_rate = 0;
@@ -55,7 +55,7 @@ void check_mode(SimulationArguments& arguments, bool computes) {
         "compute, give a data file with --data");
   if (computes && options.data.empty())
     throw core::ConfigError("--data is required; to time a training without data, give --device meta and --train-samples");
-  if (computes) require_learning_rate(options);
+  if (computes) runs::require_learning_rate(options);
   if (computes && options.max_steps > 0)
     throw core::ConfigError(
         "--max-steps skips a part of each block, which only timing runs can do (--device meta): leave it out");
@@ -127,7 +127,7 @@ class SimulatedTraining : public TrainingJob {
     if (rate_.given())
       fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
                  rate_.samples_per_s, rate_.roofline_samples_per_s);
-    print_cost_of_states(arguments_.training);
+    runs::print_cost_of_states(arguments_.training);
   }
 
   const SimulationArguments& arguments_;
@@ -140,7 +140,7 @@ class SimulatedTraining : public TrainingJob {
 /// The training has to save its state, and to resume by itself.
 void check_failures(const SimulationArguments& arguments, bool computes) {
   const std::string platform = core::format("the devices of '{}' fail", arguments.world.platform);
-  const TrainingArguments& training = arguments.training;
+  const runs::TrainingArguments& training = arguments.training;
   if (!computes)
     throw core::ConfigError(platform +
                             ", and a timing run has no state to resume from: predict its goodput with paragrad goodput");
@@ -158,7 +158,7 @@ void check_failures(const SimulationArguments& arguments, bool computes) {
 }
 
 int run(SimulationArguments& arguments, const CLI::App& parser) {
-  TrainingArguments& training = arguments.training;
+  runs::TrainingArguments& training = arguments.training;
   worlds::SimWorld world(arguments.world, training.device, training.workers_per_node);
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
@@ -166,21 +166,21 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   check_mode(arguments, computes);
   training.options.computes = computes;
   const cli::OptionUse use = cli::use_of(parser, arguments);
-  settle(use, training);
+  runs::settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
   const int workers = arguments.world.workers;
   const worlds::DeviceRate rate = worlds::device_rate(arguments.device_rate, world.platform(), training.options, workers);
-  world.set_ranks(workers + servers_of(training.options));
+  world.set_ranks(workers + runs::servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);
-  const std::string config = spelt_as_before(training, use.config());
+  const std::string config = runs::spelt_as_before(training, use.config());
   if (!world.platform().failures) {
     SimulatedTraining job(arguments, config, world, rate, computes);
     return world.run(job);
   }
   check_failures(arguments, computes);
-  if (is_complete(training, config)) return say_complete(training);
+  if (runs::is_complete(training, config)) return runs::say_complete(training);
   if (training.resume) {  // the simulated clock is not saved: an interrupted run starts again
-    require_same_run(training, config);
+    runs::require_same_run(training, config);
     training.resume = false;
     training.overwrite = true;
   }
@@ -199,8 +199,8 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 cli::Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
   auto parser = cli::make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
-  add_training_options(*parser, *arguments);
-  cli::show_first(*parser, common_training_options);
+  runs::add_training_options(*parser, *arguments);
+  cli::show_first(*parser, runs::common_training_options);
   cli::show_first(*parser, {"workers", "platform"});
   cli::set_examples(*parser,
                     "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
@@ -211,7 +211,7 @@ cli::Command simulate_command() {
                     "    --model zoo:resnet50 --train-samples 1281167 --minibatch 4096 --strategy data_parallel \\\n"
                     "    --epochs 1 --max-blocks 1 --max-steps 2");
   return {parser, [arguments, parser] {
-            resolve(arguments->training);
+            runs::resolve(arguments->training);
             return run(*arguments, *parser);
           }};
 }

@@ -13,7 +13,8 @@ namespace {
 /// A training of this machine's workers.
 class RealTraining : public TrainingJob {
  public:
-  RealTraining(const TrainingArguments& arguments, const std::string& config, const worlds::World& world, bool read_ahead)
+  RealTraining(const runs::TrainingArguments& arguments, const std::string& config, const worlds::World& world,
+               bool read_ahead)
       : TrainingJob(arguments, config, world), read_ahead_(read_ahead) {}
 
  private:
@@ -31,13 +32,13 @@ class RealTraining : public TrainingJob {
 };
 
 /// Advice to print when the death of a rank has ended the run.
-std::string advice_after_death(const TrainingArguments& arguments) {
+std::string advice_after_death(const runs::TrainingArguments& arguments) {
   if (arguments.checkpoint_every == 0) return "";
   return core::format("the run in {} can be resumed with --resume", core::printable(arguments.out));
 }
 
 struct RealArguments {
-  TrainingArguments training;
+  runs::TrainingArguments training;
   int workers = 0;
   bool read_ahead = true;
 
@@ -64,18 +65,19 @@ std::string config_of(const cli::OptionUse& use, int workers, int servers) {
 }
 
 int run(RealArguments& real, const CLI::App& parser) {
-  TrainingArguments& arguments = real.training;
-  resolve(arguments);
-  require_learning_rate(arguments.options);
+  runs::TrainingArguments& arguments = real.training;
+  runs::resolve(arguments);
+  runs::require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
   const cli::OptionUse use = cli::use_of(parser, real);
-  settle(use, arguments);
-  const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
+  runs::settle(use, arguments);
+  const int servers = runs::servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world = worlds::make_real_world(
       parser, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
-      {deaths_of(arguments.options),
-       {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
-  RealTraining job(arguments, spelt_as_before(arguments, config_of(use, real.workers, servers)), *world, real.read_ahead);
+      {runs::deaths_of(arguments.options),
+       {.advice = advice_after_death(arguments), .stop_limit_s = runs::worker_timeout_s(arguments.options)}});
+  RealTraining job(arguments, runs::spelt_as_before(arguments, config_of(use, real.workers, servers)), *world,
+                   real.read_ahead);
   return world->run(job);
 }
 
@@ -85,8 +87,8 @@ cli::Command train_command() {
   auto arguments = std::make_shared<RealArguments>();
   auto parser =
       cli::make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank or several.");
-  add_training_options(*parser, *arguments);
-  cli::show_first(*parser, common_training_options);
+  runs::add_training_options(*parser, *arguments);
+  cli::show_first(*parser, runs::common_training_options);
   cli::set_examples(*parser,
                     "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                     "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/run_output.hpp"
-#include "app/saved_so_far.hpp"
-#include "app/server_arguments.hpp"
+#include "runs/run_output.hpp"
+#include "runs/saved_so_far.hpp"
+#include "runs/server_arguments.hpp"
 #include "worlds/world.hpp"
 
 namespace paragrad::app {
@@ -16,7 +16,7 @@ namespace paragrad::app {
 class TrainingJob : public worlds::Job {
  public:
   /// arguments, world: must outlive the job. config: of config.toml.
-  TrainingJob(const TrainingArguments& arguments, const std::string& config, const worlds::World& world)
+  TrainingJob(const runs::TrainingArguments& arguments, const std::string& config, const worlds::World& world)
       : arguments_(arguments), config_(config), world_(world) {}
 
   bool is_needed() override;
@@ -30,7 +30,7 @@ class TrainingJob : public worlds::Job {
   void finish(const core::Json& world) override;
 
  protected:
-  const TrainingArguments& arguments() const { return arguments_; }
+  const runs::TrainingArguments& arguments() const { return arguments_; }
 
   /// What train and simulate differ in.
   virtual train::TrainingData open(const train::TrainingOptions& options, int workers) const {
@@ -56,7 +56,7 @@ class TrainingJob : public worlds::Job {
   train::Output output_for(const comm::Worker& worker, const worlds::AddedTime& added);
   void keep_told(train::Output& output);
 
-  const TrainingArguments& arguments_;
+  const runs::TrainingArguments& arguments_;
   std::string config_;
   const worlds::World& world_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -64,13 +64,13 @@ class TrainingJob : public worlds::Job {
   std::optional<train::TrainingData> source_;
   train::TrainingOptions options_;
   train::RunIdentity identity_;
-  OpenedRun opened_;
+  runs::OpenedRun opened_;
   std::optional<metrics::Progress> progress_;
   std::optional<worlds::Instruments> instruments_;
   core::Json manifest_;
   train::Result result_;
-  std::vector<LostWorker> lost_;
-  SavedSoFar saved_;
+  std::vector<runs::LostWorker> lost_;
+  runs::SavedSoFar saved_;
 };
 
 }  // namespace paragrad::app

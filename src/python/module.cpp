@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "app/program_parser.hpp"
-#include "app/run_labels.hpp"
-#include "app/strategy_source.hpp"
 #include "core/errors.hpp"
 #include "core/names.hpp"
 #include "data/numpy_array_names.hpp"
@@ -18,6 +16,8 @@
 #include "python/python_thread.hpp"
 #include "python/temporary_folder.hpp"
 #include "python/worker_view.hpp"
+#include "runs/run_labels.hpp"
+#include "runs/strategy_source.hpp"
 #include "system/files.hpp"
 #include "system/own_program.hpp"
 #include "worlds/interruption.hpp"
@@ -61,7 +61,7 @@ std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strat
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   const strategies::GivenStrategy given(strategy);
-  app::set_strategy_source(strategy.is_none() ? "" : nb::cast<std::string>(strategy.attr("record")));
+  runs::set_strategy_source(strategy.is_none() ? "" : nb::cast<std::string>(strategy.attr("record")));
   std::pair<int, std::string> result;
   try {
     execute([&] {

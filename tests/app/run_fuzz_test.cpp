@@ -1,13 +1,13 @@
 // Damaged files of finished runs (tests/fuzz.hpp).
 #include <filesystem>
 
-#include "app/finished_run.hpp"
-#include "app/prediction.hpp"
-#include "app/run_output.hpp"
 #include "catch.hpp"
 #include "core/json.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
+#include "runs/finished_run.hpp"
+#include "runs/prediction.hpp"
+#include "runs/run_output.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -49,10 +49,11 @@ TEST_CASE("damaged manifests and configurations of finished runs", "[app][fuzz]"
   const auto read = [&](const Files& files) {
     test::write_text(measured + "/manifest.json", files.manifest);
     test::write_text(measured + "/config.toml", files.config);
-    const std::vector<FinishedRun> runs{read_finished_run(measured), read_finished_run(predicted)};
-    for (const std::string& format : comparison_formats()) CHECK(!comparison({runs[0].row, runs[1].row}, format).empty());
-    CHECK((runs[0].shape == runs[1].shape || predictions(runs).empty()));
-    for (const auto& [key, value] : options_of(measured)) CHECK(key.find('\n') == std::string::npos);
+    const std::vector<runs::FinishedRun> runs{runs::read_finished_run(measured), runs::read_finished_run(predicted)};
+    for (const std::string& format : runs::comparison_formats())
+      CHECK(!runs::comparison({runs[0].row, runs[1].row}, format).empty());
+    CHECK((runs[0].shape == runs[1].shape || runs::predictions(runs).empty()));
+    for (const auto& [key, value] : runs::options_of(measured)) CHECK(key.find('\n') == std::string::npos);
   };
   test::survive(test::fuzz_inputs(), damaged, read);
   CHECK_NOTHROW(read({manifest_text(false), config}));
@@ -63,5 +64,5 @@ TEST_CASE("damaged manifests and configurations of finished runs", "[app][fuzz]"
   without_epochs["result"].erase("epochs");
   CHECK_THROWS_WITH(read({without_epochs.dump(), config}), contains_text("manifest.json' is damaged"));
   test::write_text(measured + "/manifest.json", manifest_text(false));
-  CHECK(!predictions(std::array{read_finished_run(measured), read_finished_run(predicted)}).empty());
+  CHECK(!runs::predictions(std::array{runs::read_finished_run(measured), runs::read_finished_run(predicted)}).empty());
 }

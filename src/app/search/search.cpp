@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "app/environment.hpp"
 #include "app/search/search_identity.hpp"
 #include "app/search/search_table.hpp"
 #include "cli/command.hpp"
@@ -18,6 +17,7 @@
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
+#include "runs/environment.hpp"
 #include "search/halving.hpp"
 #include "search/makespan.hpp"
 #include "system/file_replacement.hpp"
@@ -251,7 +251,7 @@ class Search {
   /// What the search cost and found, in the form of a run's manifest.
   void write_manifest(const SearchedConfiguration& best) const {
     const Spent spent = spent_in_all();
-    core::Json manifest = environment();
+    core::Json manifest = runs::environment();
     manifest["run"] = search_identity(arguments_, plan_);
     manifest["run"]["groups"] = groups();
     manifest["result"] = {{"best", best.name},

@@ -69,7 +69,7 @@ def labels_of(groups: Sequence[Seeds], defaults: Mapping[str, Any] = MappingProx
     `bmuf-kind`, is left out if it has its default in all others, or if its default is not known and something else tells them apart.
     Without a difference: folders, or the seeds of a group on its own; strategy and workers of a single run whose folder is temporary.
 
-    The same rule as in src/app/run_labels.cpp."""
+    The same rule as in src/runs/run_labels.cpp."""
     names = list(dict.fromkeys(name for group in groups for name in group.options))
     values = {name: [shown(name, group.options[name]) if name in group.options else "" for group in groups] for name in names}
     if len(groups) == 1:

@@ -1,4 +1,4 @@
-#include "app/server_arguments.hpp"
+#include "runs/server_arguments.hpp"
 
 #include "comm/wrappers/group_worker.hpp"
 #include "comm/wrappers/shrinking_worker.hpp"
@@ -6,7 +6,7 @@
 #include "core/format.hpp"
 #include "strategies/parameter_server/link.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 using train::has_servers;
@@ -123,4 +123,4 @@ void print_cost_of_states(const TrainingArguments& arguments) {
         "a run without --checkpoint-every\n");
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,4 +1,4 @@
-#include "app/strategy_source.hpp"
+#include "runs/strategy_source.hpp"
 
 #include <set>
 
@@ -6,7 +6,7 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 std::string given_record;
@@ -33,4 +33,4 @@ std::string changed_parts(const core::Json& manifest) {
   return core::format("{}", core::join(changed, ", "));
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -9,7 +9,7 @@
 #include "worlds/instruments.hpp"
 #include "worlds/shared_options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// Options that `train` and `simulate` share.
 struct TrainingArguments {
@@ -58,4 +58,4 @@ void require_learning_rate(train::TrainingOptions& options);
 /// Samples in all epochs, including pretraining.
 std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

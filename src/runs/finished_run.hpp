@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "app/comparison.hpp"
 #include "core/json.hpp"
+#include "runs/comparison.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// A finished run, as its manifest describes it.
 struct FinishedRun {
@@ -27,4 +27,4 @@ std::vector<std::string> without_files_of_searches(std::vector<std::string> path
 /// Throws ConfigError: no run, not finished, a damaged manifest.
 FinishedRun read_finished_run(const std::string& folder);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

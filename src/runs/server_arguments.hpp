@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "app/training.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "runs/training.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// The run's options, completed with what servers need: the file to record their order in, or the order to replay. Throws
 /// ConfigError if that order belongs to another run.
@@ -40,4 +40,4 @@ void print_lost(const std::vector<LostWorker>& lost);
 /// a checkpoint; that takes simulated time and changes the order in which servers process requests afterwards.
 void print_cost_of_states(const TrainingArguments& arguments);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,19 +1,19 @@
-#include "app/training_report.hpp"
+#include "runs/training_report.hpp"
 
 #include <cmath>
 #include <utility>
 
-#include "app/environment.hpp"
-#include "app/server_arguments.hpp"
-#include "app/strategy_source.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/sha256.hpp"
 #include "core/units.hpp"
 #include "nn/loss.hpp"
+#include "runs/environment.hpp"
+#include "runs/server_arguments.hpp"
+#include "runs/strategy_source.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 /// The part of the epochs that a timing run covers.
@@ -158,4 +158,4 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
   if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

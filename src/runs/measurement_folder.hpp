@@ -8,7 +8,7 @@
 #include "core/json.hpp"
 #include "metrics/run_folder.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// The run folder of a command that measures or predicts, a record per line of its table.
 class MeasurementFolder {
@@ -49,4 +49,4 @@ class MeasurementFolder {
   std::vector<core::Json> records_;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,4 +1,4 @@
-#include "app/training.hpp"
+#include "runs/training.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "train/pretraining.hpp"
 #include "worlds/shared_options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 /// A run is repeated from its options, so it must not replace a file that it starts from.
@@ -111,4 +111,4 @@ std::uint64_t samples_to_train(const train::TrainingOptions& options, const trai
   return epochs * source.partition->samples() * taken / blocks;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

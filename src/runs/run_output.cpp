@@ -1,4 +1,4 @@
-#include "app/run_output.hpp"
+#include "runs/run_output.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -8,17 +8,17 @@
 #include <system_error>
 #include <variant>
 
-#include "app/strategy_source.hpp"
 #include "cli/flat_toml.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/numbers.hpp"
 #include "core/printable.hpp"
+#include "runs/strategy_source.hpp"
 #include "system/files.hpp"
 #include "train/state/state_store.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -246,4 +246,4 @@ train::Output output_of(const TrainingArguments& arguments, OpenedRun& opened, c
           .run = run};
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

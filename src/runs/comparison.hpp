@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// The row that `compare` prints for a finished run; NAN, or "" for the hash, if the run was only timed.
 struct ComparedRun {
@@ -29,4 +29,4 @@ std::vector<std::string> comparison_formats();
 /// Throws core::ConfigError for an unknown format.
 std::string comparison(const std::vector<ComparedRun>& runs, const std::string& format);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

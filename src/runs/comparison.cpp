@@ -1,4 +1,4 @@
-#include "app/comparison.hpp"
+#include "runs/comparison.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "core/printable.hpp"
 #include "core/units.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 using Cells = std::vector<std::string>;
@@ -159,4 +159,4 @@ std::string comparison(const Runs& runs, const std::string& format) {
   throw core::unknown_name("format", format, comparison_formats());
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

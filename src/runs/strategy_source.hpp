@@ -4,7 +4,7 @@
 
 #include "core/json_fwd.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// What a strategy consists of whose code is not the program's, for the run's manifest: the text of a JSON object whose
 /// `parts` are hashes by the name of a function or constant. "": the strategy is the program's own. Set before a command
@@ -18,4 +18,4 @@ core::Json strategy_source();
 /// "Gossip.step and DECAY".
 std::string changed_parts(const core::Json& manifest);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

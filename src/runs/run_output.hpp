@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "app/training.hpp"
 #include "core/json.hpp"
 #include "metrics/run_folder.hpp"
+#include "runs/training.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// The options in a run's config.toml that determine what is computed, as written there. Empty without that file.
 std::map<std::string, std::string> options_of(const std::string& run_folder);
@@ -64,4 +64,4 @@ train::TrainingOptions options_to_train(train::TrainingOptions options, const Op
 train::Output output_of(const TrainingArguments& arguments, OpenedRun& opened, const train::RunIdentity& run,
                         metrics::Progress* progress);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "app/training.hpp"
+#include "runs/training.hpp"
 #include "train/state/progress_file.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// What an interrupted training leaves behind.
 struct SavedSoFar {
@@ -22,4 +22,4 @@ std::string interruption_sentence(const TrainingArguments& arguments, const Save
 /// What is trained at a position: "epoch 2", "block 3 of epoch 2".
 std::string position_text(const train::RunPosition& position);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,15 +1,15 @@
-#include "app/prediction.hpp"
+#include "runs/prediction.hpp"
 
 #include <cmath>
 #include <map>
 #include <set>
 #include <vector>
 
-#include "app/run_output.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
+#include "runs/run_output.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 /// Options that may differ between two runs of the same training: data path, device, seed, initial weights, model kept.
@@ -54,4 +54,4 @@ std::string predictions(std::span<const FinishedRun> runs) {
          lines;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,8 +1,8 @@
-#include "app/saved_so_far.hpp"
+#include "runs/saved_so_far.hpp"
 
 #include "core/format.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 std::string position_text(const train::RunPosition& position) {
   if (position.block > 0) return core::format("block {} of epoch {}", position.block, position.epoch);
@@ -27,4 +27,4 @@ std::string interruption_sentence(const TrainingArguments& arguments, const Save
       out, saved.epochs, saved.epochs == 1 ? "" : "s");
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

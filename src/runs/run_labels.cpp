@@ -1,15 +1,14 @@
-#include "app/run_labels.hpp"
+#include "runs/run_labels.hpp"
 
 #include <filesystem>
 #include <set>
 #include <sstream>
 #include <string_view>
 
-#include "app/program_parser.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 /// What `compare` shows in columns of their own.
@@ -18,9 +17,9 @@ const std::set<std::string> in_columns{"blocks", "bmuf-kind", "epochs", "splits"
 /// An option whose name ends like this is computed from another one.
 constexpr std::string_view digest_ending = "-sha256";
 
-RunOptions default_options() {
+RunOptions options_in(const std::string& config) {
   RunOptions options;
-  std::istringstream lines(default_config());
+  std::istringstream lines(config);
   for (std::string line; std::getline(lines, line);) {
     const auto equals = line.find('=');
     options[line.substr(0, equals)] = line.substr(equals + 1);
@@ -59,19 +58,8 @@ std::string label_text(const std::string& name, std::string value) {
 
 }  // namespace
 
-std::string default_config() {
-  std::string text;
-  std::set<std::string> known;
-  for (const char* command : {"train", "simulate"}) {
-    std::istringstream lines(make_command(command).parser->config_to_str(true));
-    for (std::string line; std::getline(lines, line);)
-      if (known.insert(line.substr(0, line.find('='))).second) text += line + "\n";
-  }
-  return text;
-}
-
-std::vector<std::string> differing_options(const std::vector<RunOptions>& runs) {
-  const RunOptions defaults = default_options();
+std::vector<std::string> differing_options(const std::vector<RunOptions>& runs, const std::string& default_config) {
+  const RunOptions defaults = options_in(default_config);
   std::set<std::string> names;
   for (const RunOptions& run : runs)
     for (const auto& [name, _] : run) names.insert(name);
@@ -88,4 +76,4 @@ std::vector<std::string> differing_options(const std::vector<RunOptions>& runs) 
   return labels;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

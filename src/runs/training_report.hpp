@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "app/training.hpp"
 #include "core/json_fwd.hpp"
+#include "runs/training.hpp"
 #include "train/input/training_data.hpp"
 #include "train/result.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 
 /// A run's manifest before it starts: program, libraries, host, data, seed, workers.
 core::Json manifest(const TrainingArguments& arguments, const train::TrainingData& source, const std::string& world,
@@ -24,4 +24,4 @@ core::Json end_record(const train::Result& result);
 void print_result(const TrainingArguments& arguments, const train::Result& result, const train::TrainingData& source,
                   const std::string& clock);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,4 +1,4 @@
-#include "app/environment.hpp"
+#include "runs/environment.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "data/hdf5_version.hpp"
 #include "system/cores.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace {
 
 std::string processor_name() {
@@ -61,4 +61,4 @@ std::uint64_t peak_memory_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs

@@ -1,4 +1,4 @@
-#include "app/finished_run.hpp"
+#include "runs/finished_run.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "core/json.hpp"
 #include "system/files.hpp"
 
-namespace paragrad::app {
+namespace paragrad::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -116,4 +116,4 @@ FinishedRun read_finished_run(const std::string& folder) {
   }
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::runs
