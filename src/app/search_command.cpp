@@ -4,9 +4,6 @@
 
 #include "app/commands.hpp"
 #include "app/program_parser.hpp"
-#include "app/search/job_array.hpp"
-#include "app/search/search.hpp"
-#include "app/search/search_identity.hpp"
 #include "cli/config_file.hpp"
 #include "cli/described_options.hpp"
 #include "cli/flat_toml.hpp"
@@ -16,6 +13,9 @@
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "core/printable.hpp"
+#include "search/job_array.hpp"
+#include "search/search.hpp"
+#include "search/search_identity.hpp"
 #include "system/cores.hpp"
 #include "system/file_replacement.hpp"
 #include "system/files.hpp"
@@ -28,7 +28,7 @@ namespace {
 /// What the search sets itself.
 const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed", "host-threads"};
 
-search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
+search::Space read_space(const search::SearchArguments& arguments, CLI::App& runs) {
   search::Space space;
   for (const cli::ConfigEntry& entry : cli::read_flat_toml(system::read_text(arguments.file), arguments.file)) {
     if (not_of_the_file.contains(entry.key))
@@ -42,8 +42,8 @@ search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
   return space;
 }
 
-SearchPlan plan_of(const SearchArguments& arguments, const search::Space& space) {
-  SearchPlan plan;
+search::SearchPlan plan_of(const search::SearchArguments& arguments, const search::Space& space) {
+  search::SearchPlan plan;
   plan.command = arguments.command;
   plan.folder = arguments.folder;
   plan.configurations = space.configurations(arguments.draws, arguments.draw_seed);
@@ -60,7 +60,8 @@ SearchPlan plan_of(const SearchArguments& arguments, const search::Space& space)
 /// Empty if the command can read these options.
 std::string parse_error(const std::string& command, const search::Values& values, std::uint64_t seed) {
   std::vector<std::string> words{core::format("--seed={}", seed), "--out=of-a-run"};
-  for (const auto& [option, value] : values) words.push_back(core::format("--{}={}", option, with_seed(value, seed)));
+  for (const auto& [option, value] : values)
+    words.push_back(core::format("--{}={}", option, search::with_seed(value, seed)));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   try {
@@ -72,23 +73,24 @@ std::string parse_error(const std::string& command, const search::Values& values
 }
 
 /// Throws ConfigError, once for all runs and before the first begins, if the command cannot read the options of a run.
-void check_command_lines(const SearchArguments& arguments, const SearchPlan& plan) {
+void check_command_lines(const search::SearchArguments& arguments, const search::SearchPlan& plan) {
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     const std::string error = parse_error(plan.command, plan.configurations[i], plan.seeds[0]);
     if (error.empty()) continue;
     const auto can_be_read = [&](const std::string& command) {
       return command != plan.command && parse_error(command, plan.configurations[i], plan.seeds[0]).empty();
     };
-    const auto other = std::ranges::find_if(searchable_commands, can_be_read);
+    const auto other = std::ranges::find_if(search::searchable_commands, can_be_read);
     const std::string run = plan.configurations.size() > 1 ? core::format(" of configuration {:03}", i + 1) : "";
-    throw core::ConfigError(core::format(
-        "'{}': paragrad {} cannot read the options{}: {}{}", arguments.file, plan.command, run, error,
-        other == searchable_commands.end() ? std::string()
-                                           : core::format("; for runs of paragrad {0}, give --command {0}", *other)));
+    throw core::ConfigError(core::format("'{}': paragrad {} cannot read the options{}: {}{}", arguments.file, plan.command,
+                                         run, error,
+                                         other == search::searchable_commands.end()
+                                             ? std::string()
+                                             : core::format("; for runs of paragrad {0}, give --command {0}", *other)));
   }
 }
 
-void check(const SearchArguments& arguments) {
+void check(const search::SearchArguments& arguments) {
   if (std::ranges::adjacent_find(arguments.rungs, std::ranges::greater_equal{}) != arguments.rungs.end())
     throw core::ConfigError("--rungs must increase, for example 1,3,9");
   if (std::set(arguments.seeds.begin(), arguments.seeds.end()).size() < arguments.seeds.size())
@@ -103,7 +105,7 @@ std::vector<std::size_t> runs_of_part(std::size_t part, std::size_t number, std:
 }
 
 /// The search's command line up to the number of the part.
-std::vector<std::string> command_of_parts(const SearchArguments& arguments, const CLI::App& parser) {
+std::vector<std::string> command_of_parts(const search::SearchArguments& arguments, const CLI::App& parser) {
   std::vector<std::string> command{system::own_program(), "search"};
   const std::set<std::string> set_here{"write-jobs", "parts"};
   for (const CLI::Option* const option : cli::named_options(parser))
@@ -116,18 +118,18 @@ std::vector<std::string> command_of_parts(const SearchArguments& arguments, cons
   return command;
 }
 
-int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const CLI::App& parser) {
+int write_jobs(const search::SearchArguments& arguments, const search::SearchPlan& plan, const CLI::App& parser) {
   const system::FolderLock lock(arguments.folder);
-  begin_search(arguments.folder, search_identity(arguments, plan), arguments.file);
-  const JobArray array{.name = std::filesystem::path(arguments.jobs_file).stem(),
-                       .working_folder = std::filesystem::current_path(),
-                       .folder = arguments.folder,
-                       .command = command_of_parts(arguments, parser),
-                       .runs = run_names(plan),
-                       .tasks = arguments.parts,
-                       .ranks = std::max(1, arguments.ranks),
-                       .cores_of_rank = std::max(1, arguments.host_threads)};
-  system::replace_file(arguments.jobs_file, [&](std::ostream& file) { file << job_array_file(array); });
+  search::begin_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
+  const search::JobArray array{.name = std::filesystem::path(arguments.jobs_file).stem(),
+                               .working_folder = std::filesystem::current_path(),
+                               .folder = arguments.folder,
+                               .command = command_of_parts(arguments, parser),
+                               .runs = search::run_names(plan),
+                               .tasks = arguments.parts,
+                               .ranks = std::max(1, arguments.ranks),
+                               .cores_of_rank = std::max(1, arguments.host_threads)};
+  system::replace_file(arguments.jobs_file, [&](std::ostream& file) { file << search::job_array_file(array); });
   fmt::print(
       "{} runs in {} tasks written to {}: submit it with sbatch{}, then rank them with --only-rank\n", array.runs.size(),
       array.tasks, core::printable(arguments.jobs_file),
@@ -135,7 +137,7 @@ int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const C
   return cli::success;
 }
 
-int search_runs(SearchArguments& arguments, const CLI::App& parser) {
+int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
   cli::OptionUse use = cli::use_of(parser, arguments);
   use.check();
   check(arguments);
@@ -143,7 +145,7 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
   const search::Space space = read_space(arguments, *runs.parser);
   use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
   use.check();
-  SearchPlan plan = plan_of(arguments, space);
+  search::SearchPlan plan = plan_of(arguments, space);
   check_command_lines(arguments, plan);
   const std::size_t all = plan.configurations.size() * plan.seeds.size();
   if (arguments.parts > all)
@@ -154,22 +156,22 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
         core::format("there is no --part {}: the search has {} runs in {} parts", arguments.part, all, arguments.parts));
   if (!arguments.jobs_file.empty()) return write_jobs(arguments, plan, parser);
   if (arguments.only_rank || arguments.part > 0)
-    check_same_search(arguments.folder, search_identity(arguments, plan), arguments.file);
-  if (arguments.only_rank) return rank_search(arguments, space, std::move(plan));
+    search::check_same_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
+  if (arguments.only_rank) return search::rank_search(arguments, space, std::move(plan));
   plan.own = runs_of_part(std::max<std::size_t>(1, arguments.part), arguments.part > 0 ? arguments.parts : 1, all);
   if (arguments.part > 0) {
     const system::FolderLock lock(arguments.folder, plan.own);
-    return run_part_of_search(arguments, space, std::move(plan));
+    return search::run_part_of_search(arguments, space, std::move(plan));
   }
   const system::FolderLock lock(arguments.folder);
-  begin_search(arguments.folder, search_identity(arguments, plan), arguments.file);
-  return run_search(arguments, space, std::move(plan));
+  search::begin_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
+  return search::run_search(arguments, space, std::move(plan));
 }
 
 }  // namespace
 
 cli::Command search_command() {
-  auto arguments = std::make_shared<SearchArguments>();
+  auto arguments = std::make_shared<search::SearchArguments>();
   auto parser = cli::make_parser(
       "search",
       "Run a grid of options, random draws and seeds, several runs at a time, and rank the configurations.\n"

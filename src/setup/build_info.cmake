@@ -38,5 +38,5 @@ add_custom_target(paragrad_build_info BYPRODUCTS ${build_info}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DFLAGS=${options}"
           -D BUILD_TYPE=${CMAKE_BUILD_TYPE} -P ${CMAKE_CURRENT_LIST_FILE}
   COMMENT "Looking up the commit" VERBATIM)
-add_dependencies(paragrad_app paragrad_build_info)
-target_sources(paragrad_app PRIVATE ${build_info})
+add_dependencies(paragrad_runs paragrad_build_info)
+target_sources(paragrad_runs PRIVATE ${build_info})

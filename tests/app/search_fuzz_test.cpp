@@ -1,12 +1,12 @@
 // Damaged files of a search and of its runs (tests/fuzz.hpp).
 #include <filesystem>
 
-#include "app/search/search_identity.hpp"
-#include "app/search/search_runs.hpp"
 #include "catch.hpp"
 #include "core/json.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
+#include "search/search_identity.hpp"
+#include "search/search_runs.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -17,7 +17,8 @@ TEST_CASE("damaged files of the runs of a search", "[app][fuzz]") {
   const test::TemporaryFolder folder;
   const std::string run = folder.file("001-s1");
   fs::create_directory(run);
-  const SearchRuns runs({.folder = folder.path(), .configurations = {{}}, .seeds = {1}}, [](const auto&, const auto&) {});
+  const search::SearchRuns runs({.folder = folder.path(), .configurations = {{}}, .seeds = {1}},
+                                [](const auto&, const auto&) {});
   const std::string records =
                         "{\"epoch\":1,\"phase\":0}\n{\"epoch\":1,\"valid_error\":0.5}\n{\"epoch\":2,\"valid_error\":0.25}\n",
                     manifest = R"({"finished":"2026-01-01","result":{"epochs":2,"valid_error":0.25}})";
@@ -32,7 +33,7 @@ TEST_CASE("damaged files of the runs of a search", "[app][fuzz]") {
     test::write_text(run + "/metrics.jsonl", files.records);
     test::write_text(run + "/manifest.json", files.manifest);
     for (const int epoch : {0, 1, 2, 3}) {
-      const RunRecord record = runs.record(0, 1, epoch);
+      const search::RunRecord record = runs.record(0, 1, epoch);
       CHECK((record.epoch == 0 || record.values.is_object()));
     }
   };
@@ -48,7 +49,7 @@ TEST_CASE("damaged descriptions of a search", "[app][fuzz]") {
   const std::string text = core::text_of(identity, 1) + "\n";
   const auto read = [&](const std::string& damaged) {
     test::write_text(folder.file("search.json"), damaged);
-    check_same_search(folder.path(), identity, "search.toml");
+    search::check_same_search(folder.path(), identity, "search.toml");
   };
   test::survive(
       test::fuzz_inputs(),

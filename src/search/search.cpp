@@ -1,4 +1,4 @@
-#include "app/search/search.hpp"
+#include "search/search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "app/search/search_identity.hpp"
-#include "app/search/search_table.hpp"
 #include "cli/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -20,10 +18,12 @@
 #include "runs/environment.hpp"
 #include "search/halving.hpp"
 #include "search/makespan.hpp"
+#include "search/search_identity.hpp"
+#include "search/search_table.hpp"
 #include "system/file_replacement.hpp"
 #include "worlds/interruption.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 namespace {
 
 /// NAN if there is no such number.
@@ -303,4 +303,4 @@ int rank_search(const SearchArguments& arguments, const search::Space& space, Se
   return Search(arguments, space, std::move(plan)).only_rank();
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

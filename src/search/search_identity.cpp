@@ -1,4 +1,4 @@
-#include "app/search/search_identity.hpp"
+#include "search/search_identity.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include "system/file_replacement.hpp"
 #include "system/files.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 namespace {
 
 constexpr const char* content_key = "content";
@@ -88,4 +88,4 @@ void begin_search(const std::string& folder, const core::Json& identity, const s
       path_in(folder), [&](std::ostream& out) { out << core::text_of(identity, 1) << "\n"; }, system::Links::replace);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 /// A search as a Slurm job array. Its task K executes part K of the search.
 struct JobArray {
@@ -26,4 +26,4 @@ std::string job_array_file(const JobArray& array);
 /// A word of a shell command, quoted where necessary.
 std::string shell_word(const std::string& text);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

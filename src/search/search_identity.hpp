@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "app/search/search_arguments.hpp"
-#include "app/search/search_runs.hpp"
 #include "core/json_fwd.hpp"
+#include "search/search_arguments.hpp"
+#include "search/search_runs.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 /// What decides the runs of a search and their results, with digests of the files that they read; search.json in the
 /// search's folder holds it. Throws ConfigError if the file of options cannot be read.
@@ -21,4 +21,4 @@ void check_same_search(const std::string& folder, const core::Json& identity, co
 /// Writes search.json or, if it is there already, checks it. Throws ConfigError for the folder of a run, too.
 void begin_search(const std::string& folder, const core::Json& identity, const std::string& file);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "app/search/search_arguments.hpp"
-#include "app/search/search_runs.hpp"
+#include "search/search_arguments.hpp"
+#include "search/search_runs.hpp"
 #include "search/space.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 /// Trains the configurations from rung to rung, prints and writes how they rank, and returns the exit code. What was done
 /// before is not done again. Throws ConfigError if no configuration has a score.
@@ -19,4 +19,4 @@ int run_part_of_search(const SearchArguments& arguments, const search::Space& sp
 /// Executes nothing, and ranks what the runs have reached. plan.own is empty.
 int rank_search(const SearchArguments& arguments, const search::Space& space, SearchPlan plan);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

@@ -9,7 +9,7 @@
 #include "core/json.hpp"
 #include "search/space.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 /// What the runs of a search have in common.
 struct SearchPlan {
@@ -90,4 +90,4 @@ class SearchRuns {
   Report report_;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

@@ -1,4 +1,4 @@
-#include "app/search/search_table.hpp"
+#include "search/search_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "core/json.hpp"
 #include "core/printable.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 namespace {
 
 using TableRow = std::vector<std::string>;
@@ -113,4 +113,4 @@ std::string search_table(const std::vector<std::string>& options, const std::str
   return aligned(lines);
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

@@ -1,4 +1,4 @@
-#include "app/search/search_runs.hpp"
+#include "search/search_runs.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@
 #include "system/own_program.hpp"
 #include "worlds/interruption.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch
   }
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

@@ -1,10 +1,10 @@
-#include "app/search/job_array.hpp"
+#include "search/job_array.hpp"
 
 #include <string_view>
 
 #include "core/format.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 namespace {
 
 constexpr std::string_view plain_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_";
@@ -79,4 +79,4 @@ std::string job_array_file(const JobArray& array) {
                       fmt::arg("folder", shell_word(array.folder)), fmt::arg("command", shell_words(array.command)));
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

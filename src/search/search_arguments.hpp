@@ -7,7 +7,7 @@
 
 #include "core/options.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 /// Options of `paragrad search`.
 struct SearchArguments {
@@ -35,4 +35,4 @@ struct SearchArguments {
 /// Those of which a search can execute runs.
 extern const std::vector<std::string> searchable_commands;
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

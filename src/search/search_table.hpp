@@ -5,7 +5,7 @@
 
 #include "core/json_fwd.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 /// A line of the table of a search. Values of the seeds; NaN where a run failed or has none.
 struct SearchedConfiguration {
@@ -31,4 +31,4 @@ core::Json search_json(const std::vector<std::string>& options, const std::strin
 std::string search_table(const std::vector<std::string>& options, const std::string& measure,
                          const std::vector<SearchedConfiguration>& configurations);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search

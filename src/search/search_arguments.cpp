@@ -1,6 +1,6 @@
-#include "app/search/search_arguments.hpp"
+#include "search/search_arguments.hpp"
 
-namespace paragrad::app {
+namespace paragrad::search {
 
 const std::vector<std::string> searchable_commands{"simulate", "train"};
 
@@ -54,4 +54,4 @@ void SearchArguments::describe(core::OptionList& list) {
       .unless(only_rank && is_part, "cannot be combined with `part`");
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::search
