@@ -68,7 +68,7 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
   Cluster cluster(platform, workers, options);
-  for (const auto& device : devices) device->charge_by(cluster.call_times);
+  for (const auto& device : devices) device->charge_by(cluster.times.call_times());
   std::set<int> unfinished;
   for (int rank = 0; rank < workers; ++rank) unfinished.insert(unfinished.end(), rank);
   for (const int rank : start_order(workers, options.start_order))
@@ -103,8 +103,8 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
           traffic.messages,
           traffic.sent_bytes,
           cluster.engine.events(),
-          cluster.rendezvous.shortcuts(),
-          cluster.rendezvous.left_out(),
+          cluster.interceptor ? cluster.interceptor->shortcuts() : 0,
+          cluster.interceptor ? cluster.interceptor->left_out() : 0,
           cluster.engine.host_threads()};
 }
 

@@ -7,7 +7,7 @@
 
 #include "backend/meta/meta_memory.hpp"
 #include "sim/engine/timed_fiber.hpp"
-#include "sim/shortcut/collective_rendezvous.hpp"
+#include "sim/messages/interceptor.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -31,7 +31,8 @@ bool has_content(std::span<Byte> data) {
 
 }  // namespace
 
-Transport::Transport(Engine& engine, Network& network, Carrier& carrier, int workers, const Platform::Message& costs)
+Transport::Transport(Engine& engine, Network& network, Carrier& carrier, int workers, const Platform::Message& costs,
+                     CollectiveInterceptor* interceptor)
     : engine_(engine),
       network_(network),
       carrier_(carrier),
@@ -40,13 +41,14 @@ Transport::Transport(Engine& engine, Network& network, Carrier& carrier, int wor
       receive_overhead_(from_seconds(costs.receive_overhead_s)),
       handshake_(costs.handshake),
       boxes_(workers),
-      timeouts_(engine, [this](std::uint64_t request) { give_up(request); }) {
+      timeouts_(engine, [this](std::uint64_t request) { give_up(request); }),
+      interceptor_(interceptor) {
   if (costs.copy_bytes_per_s > 0) copy_ = InverseBandwidth(costs.copy_bytes_per_s);
 }
 
 void Transport::settle() {
   engine_.settle();
-  if (rendezvous_ != nullptr) rendezvous_->make_way();
+  if (interceptor_ != nullptr) interceptor_->make_way();
 }
 
 comm::Request Transport::start_send(int from, int to, int tag, std::span<const std::byte> data) {

@@ -14,7 +14,7 @@
 
 namespace paragrad::sim {
 
-class CollectiveRendezvous;
+class CollectiveInterceptor;
 
 /// Messages between emulated workers: MPI's semantics and the processors' costs, over mailboxes and a network model.
 ///
@@ -31,7 +31,9 @@ class CollectiveRendezvous;
 /// send arrives, at t_s' + α.
 class Transport : private Delivery, private EventHandler {
  public:
-  Transport(Engine& engine, Network& network, Carrier& carrier, int workers, const Platform::Message& costs);
+  /// interceptor: of collectives, which makes way for messages; may be null.
+  Transport(Engine& engine, Network& network, Carrier& carrier, int workers, const Platform::Message& costs,
+            CollectiveInterceptor* interceptor = nullptr);
 
   // The following are for the running fiber.
   comm::Request start_send(int from, int to, int tag, std::span<const std::byte> data);
@@ -43,9 +45,6 @@ class Transport : private Delivery, private EventHandler {
 
   /// No message is in flight and no receive is waiting.
   bool idle() const { return under_way_ == 0 && boxes_.empty(); }
-
-  /// The rendezvous that must be dissolved before the network is used.
-  void set_rendezvous(CollectiveRendezvous& rendezvous) { rendezvous_ = &rendezvous; }
 
  private:
   void arrives(std::uint64_t send, Time at) override;
@@ -74,7 +73,7 @@ class Transport : private Delivery, private EventHandler {
   InverseBandwidth copy_;
   Mailboxes boxes_;
   Timeouts timeouts_;
-  CollectiveRendezvous* rendezvous_ = nullptr;
+  CollectiveInterceptor* interceptor_;
   std::uint64_t under_way_ = 0;  // messages that are matched or eager and whose arrival time is not yet known
 };
 

@@ -7,9 +7,9 @@
 
 #include "backend/kernels/add.hpp"
 #include "backend/meta/meta_memory.hpp"
-#include "sim/cluster.hpp"
 #include "sim/compute/pace.hpp"
 #include "sim/engine/timed_fiber.hpp"
+#include "sim/messages/interceptor.hpp"
 
 namespace paragrad::sim {
 
@@ -81,7 +81,7 @@ class Windows::Handle : public comm::Window {
     windows_.operations_[id].lock = kind;
     windows_.operations_[id].fiber = &fiber();
     windows_.at_target(id, rank_, leaves);
-    windows_.cluster_.engine.block({"a lock on the window of", target});
+    windows_.context_.engine.block({"a lock on the window of", target});
     windows_.stop_if_dead(rank_);
     held_[{&fiber(), target}].kind = kind;
   }
@@ -90,7 +90,7 @@ class Windows::Handle : public comm::Window {
     const auto found = held_.find({&fiber(), target});
     if (found == held_.end()) throw std::logic_error("a worker unlocks a window that it has not locked");
     Held& held = found->second;
-    Engine& engine = windows_.cluster_.engine;
+    Engine& engine = windows_.context_.engine;
     engine.settle();
     if (held.under_way > 0) {
       held.waiter = &fiber();
@@ -110,7 +110,7 @@ class Windows::Handle : public comm::Window {
     get.to = to;
     const Time leaves = windows_.leave();
     begin(get);
-    windows_.cluster_.traffic_of(rank_).received(to.size_bytes());
+    windows_.context_.traffic_of(rank_).received(to.size_bytes());
     windows_.at_target(windows_.operations_.add(get), rank_, leaves);
   }
 
@@ -134,7 +134,7 @@ class Windows::Handle : public comm::Window {
     mine.before = &before;
     mine.fiber = &fiber();
     windows_.at_target(id, rank_, leaves);
-    windows_.cluster_.engine.block({"a counter in the window of", target});
+    windows_.context_.engine.block({"a counter in the window of", target});
     windows_.stop_if_dead(rank_);
     return before;
   }
@@ -142,7 +142,7 @@ class Windows::Handle : public comm::Window {
   std::optional<std::uint64_t> await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) override {
     windows_.stop_if_dead(rank_);
     check_counter(rank_, counter);
-    Engine& engine = windows_.cluster_.engine;
+    Engine& engine = windows_.context_.engine;
     RankPart& part = shared_->of(rank_);
     const Time deadline = later(engine.own_time(), limit_s);
     engine.settle();
@@ -160,7 +160,7 @@ class Windows::Handle : public comm::Window {
   }
 
  private:
-  Fiber& fiber() const { return windows_.cluster_.engine.current(); }
+  Fiber& fiber() const { return windows_.context_.engine.current(); }
 
   Operation operation(Operation::Kind kind, int target) const {
     if (target < 0 || target >= static_cast<int>(shared_->parts.size()))
@@ -192,9 +192,9 @@ class Windows::Handle : public comm::Window {
     sent.stage = Operation::Stage::data;
     windows_.leave();
     begin(sent);
-    windows_.cluster_.traffic_of(rank_).sent(from.size_bytes());
-    windows_.cluster_.network->start(rank_, sent.target, static_cast<std::int64_t>(from.size_bytes()), windows_,
-                                     windows_.operations_.add(sent));
+    windows_.context_.traffic_of(rank_).sent(from.size_bytes());
+    windows_.context_.network.start(rank_, sent.target, static_cast<std::int64_t>(from.size_bytes()), windows_,
+                                    windows_.operations_.add(sent));
   }
 
   void check_counter(int target, std::size_t counter) const {
@@ -208,26 +208,27 @@ class Windows::Handle : public comm::Window {
   std::map<std::pair<Fiber*, int>, Held> held_;  // looked up only; entries stay where they are
 };
 
-Windows::Windows(Cluster& cluster, const Platform::Message& costs)
-    : cluster_(cluster),
-      send_overhead_(from_seconds(costs.send_overhead_s)),
-      receive_overhead_(from_seconds(costs.receive_overhead_s)),
-      timeouts_(cluster.engine, [this](std::uint64_t wait) { give_up(wait); }) {}
+Windows::Windows(const MessageContext& context, CollectiveInterceptor* interceptor)
+    : context_(context),
+      interceptor_(interceptor),
+      send_overhead_(from_seconds(context.platform.message.send_overhead_s)),
+      receive_overhead_(from_seconds(context.platform.message.receive_overhead_s)),
+      timeouts_(context.engine, [this](std::uint64_t wait) { give_up(wait); }) {}
 
 Windows::~Windows() = default;
 
 std::unique_ptr<comm::Window> Windows::open(int rank, int channel, backend::Device& device, std::size_t floats,
                                             std::size_t counters) {
-  cluster_.engine.settle();
+  context_.engine.settle();
   if (adder_ == nullptr) {
     adder_ = backend::make_device(device.name());
-    if (!cluster_.platform.faults.empty())
-      for (int worker = 0; worker < cluster_.workers; ++worker)
-        deaths_.push_back(Pace(cluster_.platform, worker, 0).death());
+    if (!context_.platform.faults.empty())
+      for (int worker = 0; worker < context_.workers; ++worker)
+        deaths_.push_back(Pace(context_.platform, worker, 0).death());
   }
   const std::pair key(channel, opened_[{rank, channel}]++);
   std::shared_ptr<Shared> shared = windows_[key].lock();
-  if (shared == nullptr) windows_[key] = shared = std::make_shared<Shared>(cluster_.workers);
+  if (shared == nullptr) windows_[key] = shared = std::make_shared<Shared>(context_.workers);
   RankPart& mine = shared->of(rank);
   mine.floats = device.allocate(floats);
   mine.counters.resize(counters);
@@ -236,31 +237,31 @@ std::unique_ptr<comm::Window> Windows::open(int rank, int channel, backend::Devi
 
 /// The running fiber pays for a message that leaves now.
 Time Windows::leave() {
-  cluster_.engine.pass(send_overhead_);
-  cluster_.engine.settle();
-  cluster_.rendezvous.make_way();
-  return cluster_.engine.now();
+  context_.engine.pass(send_overhead_);
+  context_.engine.settle();
+  if (interceptor_ != nullptr) interceptor_->make_way();
+  return context_.engine.now();
 }
 
 void Windows::stop_if_dead(int rank) {
-  if (deaths_.empty() || cluster_.engine.own_time() < deaths_[static_cast<std::size_t>(rank)]) return;
-  cluster_.engine.settle();
-  while (true) cluster_.engine.block({});
+  if (deaths_.empty() || context_.engine.own_time() < deaths_[static_cast<std::size_t>(rank)]) return;
+  context_.engine.settle();
+  while (true) context_.engine.block({});
 }
 
 bool Windows::answers(int rank) const {
-  return deaths_.empty() || cluster_.engine.now() < deaths_[static_cast<std::size_t>(rank)];
+  return deaths_.empty() || context_.engine.now() < deaths_[static_cast<std::size_t>(rank)];
 }
 
 /// The next thing that happens to an operation does so a latency after `at`.
 void Windows::at_target(Id id, int actor, Time at) {
   const Operation& operation = operations_[id];
-  cluster_.engine.schedule(at + cluster_.network->latency(operation.origin, operation.target),
+  context_.engine.schedule(at + context_.network.latency(operation.origin, operation.target),
                            static_cast<std::uint32_t>(actor), *this, id);
 }
 
 void Windows::arrives(std::uint64_t id, Time at) {
-  cluster_.engine.schedule(at, static_cast<std::uint32_t>(operations_[static_cast<Id>(id)].origin), *this, id);
+  context_.engine.schedule(at, static_cast<std::uint32_t>(operations_[static_cast<Id>(id)].origin), *this, id);
 }
 
 void Windows::fire(std::uint64_t argument) {
@@ -275,8 +276,7 @@ void Windows::fire(std::uint64_t argument) {
 /// A control message has reached the target.
 void Windows::request(Id id, Operation& operation) {
   RankPart& part = operation.window->of(operation.target);
-  const Time back =
-      cluster_.engine.now() + cluster_.network->latency(operation.target, operation.origin) + receive_overhead_;
+  const Time back = context_.engine.now() + context_.network.latency(operation.target, operation.origin) + receive_overhead_;
   switch (operation.kind) {
     case Operation::Kind::lock:
       part.asking.push_back(id);
@@ -293,7 +293,7 @@ void Windows::request(Id id, Operation& operation) {
     }
     case Operation::Kind::fetch_add:
       *operation.before = part.counters[operation.at];
-      cluster_.engine.wake_at(*operation.fiber, back);
+      context_.engine.wake_at(*operation.fiber, back);
       count(operation);
       operation.window = nullptr;
       return operations_.remove(id);
@@ -303,16 +303,16 @@ void Windows::request(Id id, Operation& operation) {
         std::memcpy(operation.to.data(), from.data(), from.size_bytes());
       operation.stage = Operation::Stage::data;
       const int origin = operation.origin, target = operation.target;
-      cluster_.network->start(target, origin, static_cast<std::int64_t>(from.size_bytes()), *this, id);
+      context_.network.start(target, origin, static_cast<std::int64_t>(from.size_bytes()), *this, id);
     }
   }
 }
 
 /// Data have reached their destination, or have been added there.
 void Windows::arrived(Id id, Operation& operation) {
-  Engine& engine = cluster_.engine;
+  Engine& engine = context_.engine;
   const Time now = engine.now();
-  const Time word = cluster_.network->latency(operation.target, operation.origin);
+  const Time word = context_.network.latency(operation.target, operation.origin);
   if (operation.kind == Operation::Kind::get) return complete(id, now);
   RankPart& part = operation.window->of(operation.target);
   const auto to = part.floats.span().subspan(operation.at, operation.from.size());
@@ -332,12 +332,12 @@ void Windows::arrived(Id id, Operation& operation) {
 /// Returns when the addition of the data that just arrived ends.
 Time Windows::add(const Operation& operation) {
   constexpr int passes = 3;  // reads both, writes one
-  const Time now = cluster_.engine.now();
-  if (cluster_.platform.host.reduces)
-    return cluster_.network->pass_host_memory(operation.target,
-                                              passes * static_cast<std::int64_t>(operation.from.size_bytes()));
+  const Time now = context_.engine.now();
+  if (context_.platform.host.reduces)
+    return context_.network.pass_host_memory(operation.target,
+                                             passes * static_cast<std::int64_t>(operation.from.size_bytes()));
   Time& free_at = operation.window->of(operation.target).adder_free_at;
-  return free_at = std::max(now, free_at) + cluster_.time_of_sum(static_cast<std::uint32_t>(operation.from.size()));
+  return free_at = std::max(now, free_at) + context_.times.of_sum(static_cast<std::uint32_t>(operation.from.size()));
 }
 
 void Windows::complete(Id id, Time at) {
@@ -346,7 +346,7 @@ void Windows::complete(Id id, Time at) {
   operations_.remove(id);
   held.complete_at = std::max(held.complete_at, at);
   if (--held.under_way == 0 && held.waiter != nullptr)
-    cluster_.engine.wake_at(*std::exchange(held.waiter, nullptr), held.complete_at);
+    context_.engine.wake_at(*std::exchange(held.waiter, nullptr), held.complete_at);
 }
 
 /// Grants locks in order of request, as long as they do not conflict with locks held.
@@ -359,8 +359,8 @@ void Windows::grant(const std::shared_ptr<Shared>& window, int target) {
       part.exclusive = true;
     else
       ++part.shared;
-    cluster_.engine.wake_at(*next.fiber,
-                            cluster_.engine.now() + cluster_.network->latency(target, next.origin) + receive_overhead_);
+    context_.engine.wake_at(*next.fiber,
+                            context_.engine.now() + context_.network.latency(target, next.origin) + receive_overhead_);
     next.window = nullptr;
     operations_.remove(part.asking.front());
     part.asking.pop_front();
@@ -374,7 +374,7 @@ void Windows::count(const Operation& operation) {
   const auto enough = [&](Id id) {
     const CounterWait& wait = waits_[id];
     if (wait.counter != operation.at || part.counters[operation.at] < wait.at_least) return false;
-    cluster_.engine.wake(*wait.fiber);
+    context_.engine.wake(*wait.fiber);
     waits_.remove(id);
     return true;
   };
@@ -385,7 +385,7 @@ void Windows::give_up(std::uint64_t argument) {
   const Id id = static_cast<Id>(argument);
   CounterWait& wait = waits_[id];
   std::erase(wait.part->waits, id);
-  cluster_.engine.wake(*wait.fiber);
+  context_.engine.wake(*wait.fiber);
   waits_.remove(id);
 }
 

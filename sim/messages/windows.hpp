@@ -9,12 +9,13 @@
 #include "backend/device.hpp"
 #include "comm/window.hpp"
 #include "sim/messages/mailboxes.hpp"
+#include "sim/messages/message_context.hpp"
 #include "sim/messages/timeouts.hpp"
 #include "sim/network/network.hpp"
 
 namespace paragrad::sim {
 
-struct Cluster;
+class CollectiveInterceptor;
 
 /// One-sided windows of emulated workers, over the same network as the messages. The target's program is not involved. With
 /// n bytes, latency α between the two workers (that of a short message), overheads o_s and o_r of a message at its sender
@@ -36,7 +37,8 @@ struct Cluster;
 /// their latency. Opening is a barrier. A dead worker does not respond.
 class Windows : private Delivery, private EventHandler {
  public:
-  Windows(Cluster& cluster, const Platform::Message& costs);
+  /// interceptor: as for Transport.
+  Windows(const MessageContext& context, CollectiveInterceptor* interceptor);
   ~Windows() override;
 
   /// Opens the window of worker `rank` on a channel (see SimCommunicator): the workers' n-th windows on one channel belong
@@ -68,7 +70,8 @@ class Windows : private Delivery, private EventHandler {
   Time add(const Operation& operation);
   void give_up(std::uint64_t wait);
 
-  Cluster& cluster_;
+  MessageContext context_;
+  CollectiveInterceptor* interceptor_;
   Time send_overhead_;
   Time receive_overhead_;
   Timeouts timeouts_;

@@ -3,34 +3,35 @@
 #include <algorithm>
 #include <future>
 #include <ranges>
+#include <utility>
 
 #include "core/range.hpp"
-#include "sim/cluster.hpp"
 #include "sim/engine/timed_fiber.hpp"
 #include "sim/shortcut/time_recurrence.hpp"
 
 namespace paragrad::sim {
 
-CollectiveRendezvous::CollectiveRendezvous(Cluster& cluster, int host_threads, bool enabled)
-    : cluster_(cluster),
+CollectiveRendezvous::CollectiveRendezvous(const MessageContext& context, int host_threads,
+                                           std::function<bool()> network_is_idle)
+    : context_(context),
       host_threads_(static_cast<std::size_t>(host_threads)),
-      enabled_(enabled),
-      calls_(enabled ? static_cast<std::size_t>(cluster.workers) : 0) {}
+      network_is_idle_(std::move(network_is_idle)),
+      calls_(static_cast<std::size_t>(context.workers)) {}
 
 bool CollectiveRendezvous::join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
-  if (!enabled_ || data.empty() || cluster_.workers == 1) return false;
-  cluster_.engine.release_unused_stack();
-  cluster_.engine.settle();
+  if (!enabled_ || data.empty() || context_.workers == 1) return false;
+  context_.engine.release_unused_stack();
+  context_.engine.settle();
   const std::uint64_t call = ++calls_[static_cast<std::size_t>(comm.rank())];
   if (call <= message_by_message_) return false;
-  if (members_.empty() && !cluster_.transport.idle()) {
+  if (members_.empty() && !network_is_idle_()) {
     message_by_message_ = call;
     return false;
   }
-  Member member{&comm, &collective, data, &cluster_.engine.current(), cluster_.engine.now()};
+  Member member{&comm, &collective, data, &context_.engine.current(), context_.engine.now()};
   members_.push_back(&member);
   if (members_.size() < calls_.size()) {
-    cluster_.engine.block({"the other workers in a collective of", comm.rank()});
+    context_.engine.block({"the other workers in a collective of", comm.rank()});
   } else if (enabled_ && all_at_once()) {
     members_.clear();
     ++shortcuts_;
@@ -68,7 +69,7 @@ std::vector<CollectiveRendezvous::Notes> CollectiveRendezvous::take_notes() cons
   std::vector<Notes> notes;
   for (std::size_t part = 0; part < parts; ++part)
     notes.push_back({core::part_of(members_.size(), parts, part).of(std::span<Member* const>(members_)),
-                     [this](const backend::WorkMeter& work) { return cluster_.foreseen_time(work); }});
+                     [this](const backend::WorkMeter& work) { return context_.times.of(work); }});
   std::vector<std::future<void>> others;
   for (Notes& of_some : notes | std::views::drop(1))
     others.push_back(std::async(std::launch::async, [&of_some] { of_some.take(); }));
@@ -89,30 +90,30 @@ bool CollectiveRendezvous::all_at_once() {
       starts.push_back({of_some.members[i]->arrival, of_some.programs.start(i)});
     oldest_request = std::max(oldest_request, of_some.oldest_request);
   }
-  const Network::Insight insight = cluster_.network->insight();
-  shortcut::TimeRecurrence replay(*insight.topology, *insight.resources, cluster_.platform.message,
-                                  [this](std::uint32_t floats) { return cluster_.time_of_sum(floats); });
+  const Network::Insight insight = context_.network.insight();
+  shortcut::TimeRecurrence replay(*insight.topology, *insight.resources, context_.platform.message,
+                                  [this](std::uint32_t floats) { return context_.times.of_sum(floats); });
   if (!replay.run(starts, oldest_request)) return false;
   const Time first_end = [&] {
     Time first = never;
-    for (int rank = 0; rank < cluster_.workers; ++rank) first = std::min(first, replay.end(rank));
+    for (int rank = 0; rank < context_.workers; ++rank) first = std::min(first, replay.end(rank));
     return first;
   }();
   // A worker's later actions must not precede any of the precomputed ones.
-  if (first_end < replay.quiet_from() || first_end < cluster_.engine.now()) return false;
+  if (first_end < replay.quiet_from() || first_end < context_.engine.now()) return false;
   replay.commit(*insight.resources);
   left_out_ += replay.left_out();
   for (Member* member : members_) {
     member->done = true;
-    comm::TrafficMeter& meter = cluster_.traffic_of(member->comm->rank());
+    comm::TrafficMeter& meter = context_.traffic_of(member->comm->rank());
     meter.sent(member->sent.sent_bytes, member->sent.messages);
     for (const Notes& of_some : notes)
       meter.received(of_some.received_bytes[static_cast<std::size_t>(member->comm->rank())]);
     const Time end = replay.end(member->comm->rank());
-    if (member->fiber == &cluster_.engine.current())
-      cluster_.engine.pass_until(end);
+    if (member->fiber == &context_.engine.current())
+      context_.engine.pass_until(end);
     else
-      cluster_.engine.wake_at(*member->fiber, end);
+      context_.engine.wake_at(*member->fiber, end);
   }
   return true;
 }
@@ -130,16 +131,16 @@ void CollectiveRendezvous::dissolve(const Fiber* running) {
     first = std::min(first, member->arrival);
     message_by_message_ = std::max(message_by_message_, calls_[static_cast<std::size_t>(member->comm->rank())]);
   }
-  cluster_.engine.go_back_to(first);
+  context_.engine.go_back_to(first);
   for (const Member* member : members_)
-    if (member->fiber != running) cluster_.engine.wake_at(*member->fiber, member->arrival);
+    if (member->fiber != running) context_.engine.wake_at(*member->fiber, member->arrival);
   members_.clear();
 }
 
 void CollectiveRendezvous::dissolve_and_wait() {
-  const Time now = cluster_.engine.now();
-  dissolve(&cluster_.engine.current());
-  cluster_.engine.sleep_until(now);
+  const Time now = context_.engine.now();
+  dissolve(&context_.engine.current());
+  context_.engine.sleep_until(now);
 }
 
 }  // namespace paragrad::sim

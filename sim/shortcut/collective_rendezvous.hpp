@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/messages/interceptor.hpp"
+#include "sim/messages/message_context.hpp"
 
 namespace paragrad::sim {
-
-struct Cluster;
 
 /// Workers that reach a collective in timing mode wait here for the others. If all arrive before anything else happens on
 /// the network, its times are computed for all workers at once (shortcut/time_recurrence.hpp) instead of message by message.
@@ -17,27 +18,21 @@ struct Cluster;
 /// order in which messages meet can only be found by simulation, or if a worker would return while shared resources are
 /// still being requested: then the clock goes back to the first arrival, and the workers run the collective message by
 /// message.
-class CollectiveRendezvous {
+class CollectiveRendezvous final : public CollectiveInterceptor {
  public:
-  /// enabled: whether the platform and the options allow shortcuts.
-  CollectiveRendezvous(Cluster& cluster, int host_threads, bool enabled);
+  /// network_is_idle: whether no message is in flight and no receive is waiting.
+  CollectiveRendezvous(const MessageContext& context, int host_threads, std::function<bool()> network_is_idle);
 
-  /// Called by a worker for each of its collectives, in order. True: done, and the worker's own time is that of its end.
-  bool join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data);
+  bool join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) override;
 
-  /// Call before using the network, after settling.
-  void make_way() {
+  void make_way() override {
     while (!members_.empty()) dissolve_and_wait();
   }
 
-  /// Called when no other event can happen: true if that ended a rendezvous.
-  bool nobody_else_comes();
-
-  /// Call when there is traffic other than that of the workers' own fibers.
-  void disable() { enabled_ = false; }
-
-  std::uint64_t shortcuts() const { return shortcuts_; }
-  std::uint64_t left_out() const { return left_out_; }
+  bool nobody_else_comes() override;
+  void disable() override { enabled_ = false; }
+  std::uint64_t shortcuts() const override { return shortcuts_; }
+  std::uint64_t left_out() const override { return left_out_; }
 
  private:
   struct Member {
@@ -56,9 +51,10 @@ class CollectiveRendezvous {
   void dissolve(const Fiber* running);
   void dissolve_and_wait();
 
-  Cluster& cluster_;
+  MessageContext context_;
   std::size_t host_threads_;
-  bool enabled_;
+  std::function<bool()> network_is_idle_;
+  bool enabled_ = true;
   std::vector<Member*> members_;
   std::vector<std::uint64_t> calls_;      // of each worker
   std::uint64_t message_by_message_ = 0;  // calls up to this one run message by message

@@ -72,7 +72,7 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
         cluster_.network->pass_host_memory(rank(), passes * static_cast<std::int64_t>(to.size_bytes())));
   } else {
     const DeviceQueues::Hold hold(cluster_.device_queues, rank());
-    spend(pace_.of_reduction(cluster_.engine.own_time(), cluster_.time_of_sum(to.size())));
+    spend(pace_.of_reduction(cluster_.engine.own_time(), cluster_.times.of_sum(to.size())));
   }
   stop_if_dead();
 }
@@ -86,14 +86,15 @@ void SimCommunicator::library_allreduce(comm::Library library, std::span<float>)
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {
   if (device().computes()) comm::expect_reachable_windows(device());
   stop_if_dead();
-  cluster_.rendezvous.disable();
+  cluster_.forbid_shortcuts();
   auto window = cluster_.windows.open(rank(), first_tag_ / tags_per_channel, device(), floats, counters);
   comm::barrier(*this);
   return window;
 }
 
 void SimCommunicator::run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
-  if (first_tag_ == 0 && collectives_ == 0 && cluster_.rendezvous.join(*this, collective, data)) return;
+  if (first_tag_ == 0 && collectives_ == 0 && cluster_.interceptor && cluster_.interceptor->join(*this, collective, data))
+    return;
   ++collectives_;
   cluster_.carrier.begin_collective();
   try {
@@ -127,7 +128,7 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
     const backend::WorkMeter before = device().meter();
     const Time start = cluster_.engine.own_time();
     const std::uint64_t number = computations_++;
-    cluster_.engine.compute(pace_.of_computation(start, scaled(cluster_.roofline.duration(expected), scale), number),
+    cluster_.engine.compute(pace_.of_computation(start, scaled(cluster_.times.without_noise(expected), scale), number),
                             whole_task, [&] { return pace_.of_computation(start, time_since(before, scale), number); });
   }
   stop_if_dead();
@@ -157,7 +158,7 @@ void SimCommunicator::run_here(const std::function<void()>& task, double scale,
     const backend::WorkMeter before = device().meter();
     task();
     device().finish();
-    const Time time = work ? scaled(cluster_.roofline.duration(*work), scale) : time_since(before, scale);
+    const Time time = work ? scaled(cluster_.times.without_noise(*work), scale) : time_since(before, scale);
     spend(pace_.of_computation(cluster_.engine.own_time(), time, computations_++));
   }
   stop_if_dead();
@@ -180,7 +181,7 @@ void SimCommunicator::spend(Time time) {
 Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {
   backend::WorkMeter work = device().meter();
   work -= before;
-  return scaled(cluster_.roofline.duration(work), scale);
+  return scaled(cluster_.times.without_noise(work), scale);
 }
 
 }  // namespace paragrad::sim

@@ -39,14 +39,14 @@ class SimWorker : public EmulatedWorker {
 
   void launch(Task task) override {
     if (computing_) throw std::logic_error("a task was launched from within a computation");
-    communicator_.cluster().rendezvous.disable();
+    communicator_.cluster().forbid_shortcuts();
     tasks_.launch(std::move(task));
   }
   void join() override { tasks_.join(); }
   void serve(Task task) override {
     if (computing_) throw std::logic_error("a service was begun from within a computation");
     if (service_.occupied()) throw std::logic_error("a worker has one service at a time");
-    communicator_.cluster().rendezvous.disable();
+    communicator_.cluster().forbid_shortcuts();
     service_.launch(std::move(task));
   }
   void join_service() override { service_.join(); }

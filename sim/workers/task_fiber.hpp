@@ -44,7 +44,7 @@ class TaskFiber : public fibers::TaskQueue<Engine> {
   struct Lane {
     Lane(Cluster& cluster, int rank, std::string_view device_name, std::shared_ptr<comm::TrafficMeter> traffic)
         : device(backend::make_device(device_name)), communicator(cluster, rank, *device, 1, std::move(traffic)) {
-      device->charge_by(cluster.call_times);
+      device->charge_by(cluster.times.call_times());
     }
 
     std::unique_ptr<backend::Device> device;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "backend/device.hpp"
+#include "backend/kernels/add.hpp"
+#include "sim/compute/measured_times.hpp"
+#include "sim/compute/roofline.hpp"
+#include "sim/platform.hpp"
+
+namespace paragrad::sim {
+
+/// Times of computations that are known before they happen.
+class ForeseenTimes {
+ public:
+  explicit ForeseenTimes(const Platform& platform)
+      : platform_(platform), roofline_(platform.device), call_times_(measured_times(platform.device)) {
+    counting_->charge_by(call_times_);
+  }
+
+  /// What every device charges for calls.
+  const std::shared_ptr<const backend::CallTimes>& call_times() const { return call_times_; }
+
+  /// Of a worker's kernels, without noise; and nothing if noise makes every computation's its own.
+  Time without_noise(const backend::WorkMeter& work) const { return roofline_.duration(work); }
+  std::optional<Time> of(const backend::WorkMeter& work) const {
+    if (platform_.noise.rank_sigma > 0 || platform_.noise.step_sigma > 0) return std::nullopt;
+    return without_noise(work);
+  }
+
+  /// Of adding `floats` floats on a device.
+  Time of_sum(std::size_t floats) {
+    const auto [found, is_new] = of_sums_.try_emplace(floats);
+    if (!is_new) return found->second;
+    core::Arena data = counting_->allocate(floats);
+    const backend::WorkMeter before = counting_->meter();
+    counting_->run(backend::Add{data.span(), data.span()});
+    backend::WorkMeter work = counting_->meter();
+    work -= before;
+    return found->second = roofline_.duration(work);
+  }
+
+ private:
+  const Platform& platform_;
+  Roofline roofline_;
+  std::shared_ptr<const backend::CallTimes> call_times_;
+  std::unique_ptr<backend::Device> counting_ = backend::make_device("meta");
+  std::unordered_map<std::size_t, Time> of_sums_;  // a cache; looked up only, never iterated
+};
+
+}  // namespace paragrad::sim
