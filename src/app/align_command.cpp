@@ -78,25 +78,16 @@ void Alignment::finish(const core::Json& world) {
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 
-int align(AlignArguments& arguments, const CLI::App& parser) {
-  Alignment job(arguments, parser);
-  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
-}
-
 }  // namespace
 
 cli::Command align_command() {
-  auto arguments = std::make_shared<AlignArguments>();
-  auto parser =
-      cli::make_parser("align",
-                       "Relabel the frames of words by forced alignment with a checkpoint's network.\n"
-                       "The new labels are the states on the best path (Viterbi) through the words of each utterance.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(
-      *parser,
-      "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --epochs 2 --quiet --out runs/digits\n"
-      "paragrad align runs/digits/checkpoint.h5 --data digits.h5 --out digits-realigned.h5");
-  return {parser, [arguments, parser] { return align(*arguments, *parser); }};
+  return job_command<Alignment, AlignArguments>(
+      {.name = "align",
+       .description = "Relabel the frames of words by forced alignment with a checkpoint's network.\n"
+                      "The new labels are the states on the best path (Viterbi) through the words of each utterance.",
+       .examples = "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --epochs 2 --quiet --out "
+                   "runs/digits\n"
+                   "paragrad align runs/digits/checkpoint.h5 --data digits.h5 --out digits-realigned.h5"});
 }
 
 }  // namespace paragrad::app

@@ -162,13 +162,12 @@ int run(CalibrateArguments& arguments, const CLI::App& parser) {
 }  // namespace
 
 cli::Command calibrate_command() {
-  auto arguments = std::make_shared<CalibrateArguments>();
-  auto parser = cli::make_parser("calibrate", description);
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad calibrate --passes 1 --out roughly-this-machine.toml\n"
-                    "mpiexec -n 2 paragrad calibrate --passes 1 --largest-message 1MB --out two-ranks.toml");
-  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
+  return cli::command_of<CalibrateArguments>(
+      {.name = "calibrate",
+       .description = description,
+       .examples = "paragrad calibrate --passes 1 --out roughly-this-machine.toml\n"
+                   "mpiexec -n 2 paragrad calibrate --passes 1 --largest-message 1MB --out two-ranks.toml"},
+      [](CalibrateArguments& arguments, const CLI::App& parser) { return run(arguments, parser); });
 }
 
 }  // namespace paragrad::app

@@ -204,19 +204,17 @@ void CollectiveArguments::describe(core::OptionList& list) {
 }
 
 cli::Command collective_command() {
-  auto arguments = std::make_shared<CollectiveArguments>();
-  auto parser = cli::make_parser("collective",
-                                 "Time a collective operation among emulated workers or, under mpiexec, among real ones.");
-  cli::accept_config_file(*parser);
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(
-      *parser,
-      "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
-      "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
-      "paragrad collective --operation all_to_all --collective bruck --workers 8 --bytes 1kB --platform "
-      "sim/platforms/k80-edr.toml\n"
-      "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB");
-  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
+  return cli::command_of<CollectiveArguments>(
+      {.name = "collective",
+       .description = "Time a collective operation among emulated workers or, under mpiexec, among real ones.",
+       .examples =
+           "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
+           "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
+           "paragrad collective --operation all_to_all --collective bruck --workers 8 --bytes 1kB --platform "
+           "sim/platforms/k80-edr.toml\n"
+           "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB",
+       .reads_config = true},
+      [](CollectiveArguments& arguments, CLI::App& parser) { return run(arguments, parser); });
 }
 
 }  // namespace paragrad::app

@@ -92,15 +92,13 @@ int compare(const CompareArguments& arguments) {
 }  // namespace
 
 cli::Command compare_command() {
-  auto arguments = std::make_shared<CompareArguments>();
-  auto parser =
-      cli::make_parser("compare", "Print finished runs side by side, and the ratios of predicted to measured times.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad compare runs/one runs/eight\n"
-                    "paragrad compare runs/one runs/eight --format markdown\n"
-                    "paragrad compare runs/* --format csv > runs.csv");
-  return {parser, [arguments] { return compare(*arguments); }};
+  return cli::command_of<CompareArguments>(
+      {.name = "compare",
+       .description = "Print finished runs side by side, and the ratios of predicted to measured times.",
+       .examples = "paragrad compare runs/one runs/eight\n"
+                   "paragrad compare runs/one runs/eight --format markdown\n"
+                   "paragrad compare runs/* --format csv > runs.csv"},
+      [](CompareArguments& arguments, const CLI::App&) { return compare(arguments); });
 }
 
 }  // namespace paragrad::app

@@ -131,24 +131,16 @@ void Decoding::finish(const core::Json& world) {
                          [&](std::ostream& out) { out << core::text_of(record_of(found_, subset), 1) << "\n"; });
 }
 
-int decode(DecodeArguments& arguments, const CLI::App& parser) {
-  Decoding job(arguments, parser);
-  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
-}
-
 }  // namespace
 
 cli::Command decode_command() {
-  auto arguments = std::make_shared<DecodeArguments>();
-  auto parser = cli::make_parser("decode",
-                                 "Recognise words with a checkpoint's network and count the errors.\n"
-                                 "The recognised words are those on the best path (Viterbi).");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(
-      *parser,
-      "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"
-      "paragrad decode runs/digits/checkpoint.h5 --data digits.h5 --subset valid --grammar loop --show-errors");
-  return {parser, [arguments, parser] { return decode(*arguments, *parser); }};
+  return job_command<Decoding, DecodeArguments>(
+      {.name = "decode",
+       .description = "Recognise words with a checkpoint's network and count the errors.\n"
+                      "The recognised words are those on the best path (Viterbi).",
+       .examples =
+           "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"
+           "paragrad decode runs/digits/checkpoint.h5 --data digits.h5 --subset valid --grammar loop --show-errors"});
 }
 
 }  // namespace paragrad::app

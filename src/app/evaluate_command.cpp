@@ -19,6 +19,8 @@ namespace paragrad::app {
 namespace {
 
 struct EvaluateArguments : CheckpointArguments {
+  EvaluateArguments() { options.minibatch = 256; }
+
   std::vector<std::string> checkpoints;
   std::string subset = "test";
 
@@ -120,29 +122,20 @@ class Evaluation : public worlds::Job {
   train::Score ensemble_;
 };
 
-int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
-  Evaluation job(arguments, parser);
-  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
-}
-
 }  // namespace
 
 cli::Command evaluate_command() {
-  auto arguments = std::make_shared<EvaluateArguments>();
-  arguments->options.minibatch = 256;
-  auto parser = cli::make_parser(
-      "evaluate",
-      "Score one checkpoint, or several, each alone and all together as an ensemble, on one subset of a data file.\n"
-      "The samples are divided among the ranks under mpiexec, or among emulated workers on a platform.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(
-      *parser,
-      "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
-      "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid\n"
-      "paragrad evaluate runs/one/checkpoint.h5 runs/faster/checkpoint.h5 --data frames.h5\n"
-      "mpiexec -n 2 paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
-      "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --workers 8 --platform sim/platforms/k40m-fdr.toml");
-  return {parser, [arguments, parser] { return evaluate(*arguments, *parser); }};
+  return job_command<Evaluation, EvaluateArguments>(
+      {.name = "evaluate",
+       .description =
+           "Score one checkpoint, or several, each alone and all together as an ensemble, on one subset of a data file.\n"
+           "The samples are divided among the ranks under mpiexec, or among emulated workers on a platform.",
+       .examples =
+           "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
+           "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid\n"
+           "paragrad evaluate runs/one/checkpoint.h5 runs/faster/checkpoint.h5 --data frames.h5\n"
+           "mpiexec -n 2 paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
+           "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --workers 8 --platform sim/platforms/k40m-fdr.toml"});
 }
 
 }  // namespace paragrad::app

@@ -129,20 +129,18 @@ int run(const GoodputArguments& arguments, const std::string& config) {
 }  // namespace
 
 cli::Command goodput_command() {
-  auto arguments = std::make_shared<GoodputArguments>();
-  auto parser = cli::make_parser("goodput",
-                                 "Predict which part of a cluster's time is useful work when devices fail.\n"
-                                 "How often they fail and what it costs is in the section [failures] of a platform file.");
-  cli::accept_config_file(*parser);
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad goodput --platform experiments/goodput/elastic.toml --nodes 9375,150000 --groups 1,8\n"
-                    "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto");
-  return {parser, [arguments, parser] {
-            const cli::OptionUse use = cli::use_of(*parser, *arguments);
-            use.check();
-            return run(*arguments, use.config());
-          }};
+  return cli::command_of<GoodputArguments>(
+      {.name = "goodput",
+       .description = "Predict which part of a cluster's time is useful work when devices fail.\n"
+                      "How often they fail and what it costs is in the section [failures] of a platform file.",
+       .examples = "paragrad goodput --platform experiments/goodput/elastic.toml --nodes 9375,150000 --groups 1,8\n"
+                   "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto",
+       .reads_config = true},
+      [](GoodputArguments& arguments, const CLI::App& parser) {
+        const cli::OptionUse use = cli::use_of(parser, arguments);
+        use.check();
+        return run(arguments, use.config());
+      });
 }
 
 }  // namespace paragrad::app

@@ -246,17 +246,15 @@ void print_help(const HelpArguments& arguments) {
 }  // namespace
 
 cli::Command help_command() {
-  auto arguments = std::make_shared<HelpArguments>();
-  auto parser = cli::make_parser(
-      "help", "Describe a command, an option, or what an option chooses, such as a strategy, a model or a platform.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(
-      *parser,
-      "paragrad help bmuf\nparagrad help momentum\nparagrad help resnet\nparagrad help all\nparagrad help --format json");
-  return {parser, [arguments] {
-            print_help(*arguments);
-            return cli::success;
-          }};
+  return cli::command_of<HelpArguments>(
+      {.name = "help",
+       .description = "Describe a command, an option, or what an option chooses, such as a strategy, a model or a platform.",
+       .examples = "paragrad help bmuf\nparagrad help momentum\nparagrad help resnet\nparagrad help all\nparagrad help "
+                   "--format json"},
+      [](HelpArguments& arguments, const CLI::App&) {
+        print_help(arguments);
+        return cli::success;
+      });
 }
 
 }  // namespace paragrad::app

@@ -294,20 +294,18 @@ class Launch {
 }  // namespace
 
 cli::Command launch_command() {
-  auto arguments = std::make_shared<LaunchArguments>();
-  auto parser = cli::make_parser(
-      "launch",
-      "Train on MPI ranks that may die or be added, resuming from the last block with those that are left.\n"
-      "The weights do not depend on the number of ranks (see --workers of train). SIGTERM, SIGINT and SIGUSR1 "
-      "stop it after the next state is saved, with exit code 0.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad launch --ranks 3 -- train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 \\\n"
-                    "    --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/elastic");
-  return {parser, [arguments] {
-            const auto training = read_training(*arguments);
-            return training ? Launch(*arguments, *training).run() : static_cast<int>(cli::success);
-          }};
+  return cli::command_of<LaunchArguments>(
+      {.name = "launch",
+       .description =
+           "Train on MPI ranks that may die or be added, resuming from the last block with those that are left.\n"
+           "The weights do not depend on the number of ranks (see --workers of train). SIGTERM, SIGINT and SIGUSR1 "
+           "stop it after the next state is saved, with exit code 0.",
+       .examples = "paragrad launch --ranks 3 -- train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 \\\n"
+                   "    --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/elastic"},
+      [](LaunchArguments& arguments, const CLI::App&) {
+        const auto training = read_training(arguments);
+        return training ? Launch(arguments, *training).run() : static_cast<int>(cli::success);
+      });
 }
 
 }  // namespace paragrad::app

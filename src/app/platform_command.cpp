@@ -130,18 +130,16 @@ void list_builtin() {
 }  // namespace
 
 cli::Command platform_command() {
-  auto parser =
-      cli::make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
-  auto arguments = std::make_shared<PlatformArguments>();
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad platform\n"
-                    "paragrad platform k40m-fdr\n"
-                    "paragrad platform sim/platforms/ethernet-10g.toml");
-  return {parser, [arguments] {
-            arguments->file.empty() ? list_builtin() : describe(arguments->file);
-            return cli::success;
-          }};
+  return cli::command_of<PlatformArguments>(
+      {.name = "platform",
+       .description = "Check a platform file and print what it describes, or list the built-in platforms.",
+       .examples = "paragrad platform\n"
+                   "paragrad platform k40m-fdr\n"
+                   "paragrad platform sim/platforms/ethernet-10g.toml"},
+      [](PlatformArguments& arguments, const CLI::App&) {
+        arguments.file.empty() ? list_builtin() : describe(arguments.file);
+        return cli::success;
+      });
 }
 
 }  // namespace paragrad::app

@@ -84,17 +84,15 @@ int plot(PlotArguments arguments) {
 }  // namespace
 
 cli::Command plot_command() {
-  auto arguments = std::make_shared<PlotArguments>();
-  auto parser = cli::make_parser(
-      "plot",
-      "Draw the learning curves of runs.\n"
-      "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
-      "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad plot runs/one runs/eight\n"
-                    "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png");
-  return {parser, [arguments] { return plot(*arguments); }};
+  return cli::command_of<PlotArguments>(
+      {.name = "plot",
+       .description =
+           "Draw the learning curves of runs.\n"
+           "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
+           "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.",
+       .examples = "paragrad plot runs/one runs/eight\n"
+                   "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png"},
+      [](PlotArguments& arguments, const CLI::App&) { return plot(arguments); });
 }
 
 }  // namespace paragrad::app

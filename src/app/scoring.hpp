@@ -35,6 +35,15 @@ cli::OptionUse use_with(const std::string& model, const CLI::App& parser, Argume
   return use;
 }
 
+/// A command that does a job with a checkpoint. Job: is made of (Arguments&, const CLI::App&).
+template <class Job, class Arguments>
+cli::Command job_command(const cli::CommandText& text) {
+  return cli::command_of<Arguments>(text, [](Arguments& arguments, const CLI::App& parser) {
+    Job job(arguments, parser);
+    return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
+  });
+}
+
 /// Of `align` and `decode`.
 struct ScoringArguments : CheckpointArguments {
   std::string checkpoint;

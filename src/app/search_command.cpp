@@ -171,20 +171,17 @@ int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
 }  // namespace
 
 cli::Command search_command() {
-  auto arguments = std::make_shared<search::SearchArguments>();
-  auto parser = cli::make_parser(
-      "search",
-      "Run a grid of options, random draws and seeds, several runs at a time, and rank the configurations.\n"
-      "If it is interrupted, the same command continues it: finished runs are not run again.");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(
-      *parser,
-      "printf 'data = \"frames.h5\"\\nmodel = \"40-64-120:relu\"\\nepochs = 2\\nworkers = 4\\nplatform = \"k40m-fdr\"\\n"
-      "strategy = [\"bmuf\", \"model_averaging\"]\\nlearning-rate = \"0.01..0.3 log\"\\n' > search.toml\n"
-      "paragrad search search.toml --draws 3 --seeds 1,2 --out searches/grid\n"
-      "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving\n"
-      "paragrad search search.toml --draws 3 --out searches/array --write-jobs array.sbatch");
-  return {parser, [arguments, parser] { return search_runs(*arguments, *parser); }};
+  return cli::command_of<search::SearchArguments>(
+      {.name = "search",
+       .description = "Run a grid of options, random draws and seeds, several runs at a time, and rank the configurations.\n"
+                      "If it is interrupted, the same command continues it: finished runs are not run again.",
+       .examples = "printf 'data = \"frames.h5\"\\nmodel = \"40-64-120:relu\"\\nepochs = 2\\nworkers = 4\\nplatform = "
+                   "\"k40m-fdr\"\\n"
+                   "strategy = [\"bmuf\", \"model_averaging\"]\\nlearning-rate = \"0.01..0.3 log\"\\n' > search.toml\n"
+                   "paragrad search search.toml --draws 3 --seeds 1,2 --out searches/grid\n"
+                   "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving\n"
+                   "paragrad search search.toml --draws 3 --out searches/array --write-jobs array.sbatch"},
+      [](search::SearchArguments& arguments, const CLI::App& parser) { return search_runs(arguments, parser); });
 }
 
 }  // namespace paragrad::app

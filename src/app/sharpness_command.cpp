@@ -15,6 +15,8 @@ namespace paragrad::app {
 namespace {
 
 struct SharpnessArguments : CheckpointArguments {
+  SharpnessArguments() { options.minibatch = 256; }
+
   std::string checkpoint;
   std::string subset = "train";
   std::size_t samples = 0;  // 0: all
@@ -76,26 +78,16 @@ class Measuring : public worlds::Job {
   train::Sharpness found_;
 };
 
-int measure(SharpnessArguments& arguments, const CLI::App& parser) {
-  Measuring job(arguments, parser);
-  return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
-}
-
 }  // namespace
 
 cli::Command sharpness_command() {
-  auto arguments = std::make_shared<SharpnessArguments>();
-  arguments->options.minibatch = 256;
-  auto parser =
-      cli::make_parser("sharpness",
-                       "Measure how sharply the loss rises around a checkpoint's parameters.\n"
-                       "Prints 100 (h - f) / (1 + f), where f is the loss and h the highest loss found in a box around the "
-                       "parameters (Keskar et al., ICLR 2017).");
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5\n"
-                    "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5 --epsilon 0.0005 --samples 1000");
-  return {parser, [arguments, parser] { return measure(*arguments, *parser); }};
+  return job_command<Measuring, SharpnessArguments>(
+      {.name = "sharpness",
+       .description = "Measure how sharply the loss rises around a checkpoint's parameters.\n"
+                      "Prints 100 (h - f) / (1 + f), where f is the loss and h the highest loss found in a box around the "
+                      "parameters (Keskar et al., ICLR 2017).",
+       .examples = "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5\n"
+                   "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5 --epsilon 0.0005 --samples 1000"});
 }
 
 }  // namespace paragrad::app

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "cli/command.hpp"
 #include "core/options.hpp"
 
@@ -18,6 +21,23 @@ void add_options(CLI::App& parser, Arguments& arguments) {
   core::OptionList list;
   arguments.describe(list);
   add_options(parser, list);
+}
+
+struct CommandText {
+  std::string name;
+  std::string description;  ///< the first line is what lists of commands show
+  std::string examples;     ///< see set_examples
+  bool reads_config = false;
+};
+
+/// A command with the options that the arguments describe. run(arguments, parser): returns the exit code.
+template <class Arguments, class Run>
+Command command_of(const CommandText& text, Run run, std::shared_ptr<Arguments> arguments = std::make_shared<Arguments>()) {
+  auto parser = make_parser(text.name, text.description);
+  if (text.reads_config) accept_config_file(*parser);
+  add_options(*parser, *arguments);
+  set_examples(*parser, text.examples);
+  return {parser, [run, arguments, parser]() -> int { return run(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::cli

@@ -59,14 +59,13 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command import_cntk_command() {
-  auto arguments = std::make_shared<Arguments>();
-  auto parser = cli::make_parser("import-cntk", what_import_does);
-  cli::add_options(*parser, *arguments);
-  cli::set_examples(*parser,
-                    "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"
-                    "paragrad simulate --config speech.toml --workers 4 --platform sim/platforms/k40m-fdr.toml \\\n"
-                    "    --data frames.h5 --model 40-64-120:relu --out runs/speech");
-  return {parser, [arguments] { return run(*arguments); }};
+  return cli::command_of<Arguments>(
+      {.name = "import-cntk",
+       .description = what_import_does,
+       .examples = "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"
+                   "paragrad simulate --config speech.toml --workers 4 --platform sim/platforms/k40m-fdr.toml \\\n"
+                   "    --data frames.h5 --model 40-64-120:relu --out runs/speech"},
+      [](Arguments& arguments, const CLI::App&) { return run(arguments); });
 }
 
 }  // namespace paragrad::app
