@@ -7,25 +7,17 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// Replaces logits[batch][classes] with their gradient, and fills rows[batch].
-struct FocalRows {
+struct FocalRows : LossRows {
   static constexpr const char* name = "focal_loss";
-  static constexpr std::uint32_t threads = 512;
-  union Shared {  // one after the other
-    Output outputs[threads];
-    float sums[threads];
-  };
+  static constexpr std::uint32_t threads = SoftmaxRows::threads;
+  using Shared = SoftmaxRows::Shared;
 
-  std::size_t batch, classes;
-  Labels labels;
-  float* logits;
-  RowLoss* rows;
   float gamma;
 
-  std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    float* const row = logits + block.index * classes;
-    const Target target = Target::of(labels, block.index, classes);
+    float* const row = this->row(block);
+    const std::size_t classes = width;
+    const Target target = this->target(block);
     const Output largest = largest_of(block, classes, row, shared.outputs);
     const float of_label = row[target.label] - largest.value;
     const auto power = [&](std::size_t j) { return std::exp(row[j] - largest.value); };
@@ -41,11 +33,9 @@ struct FocalRows {
           },
           [&](std::size_t j, float gradient) { row[j] = gradient; });
     });
-    block.each([&](std::uint32_t thread) {
-      if (thread != 0) return;
-      const double of_row = std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
-      rows[block.index] =
-          target.loss(static_cast<double>(std::pow(q, gamma)) * of_row, largest.place != target.label || std::isnan(sum));
+    store(block, [&] {
+      const double loss = std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
+      return target.loss(static_cast<double>(std::pow(q, gamma)) * loss, largest.place != target.label || std::isnan(sum));
     });
   }
 };

@@ -74,8 +74,25 @@ struct Target {
   }
 };
 
-/// Replaces logits[batch][classes] with their gradient, and fills rows[batch].
-struct SoftmaxRows {
+/// Arguments of what replaces outputs[batch][width] with their gradient and fills rows[batch].
+struct LossRows {
+  std::size_t batch, width;
+  Labels labels;
+  float* outputs;
+  RowLoss* rows;
+
+  std::size_t blocks() const { return batch; }
+  PARAGRAD_HOST_DEVICE float* row(const Block& block) const { return outputs + block.index * width; }
+  PARAGRAD_HOST_DEVICE Target target(const Block& block) const { return Target::of(labels, block.index, width); }
+  template <class Loss>
+  PARAGRAD_HOST_DEVICE void store(const Block& block, const Loss& loss) const {  // one thread computes it
+    block.each([&](std::uint32_t thread) {
+      if (thread == 0) rows[block.index] = loss();
+    });
+  }
+};
+
+struct SoftmaxRows : LossRows {
   static constexpr const char* name = "softmax_cross_entropy";
   static constexpr std::uint32_t threads = 512;
   union Shared {  // one after the other
@@ -83,16 +100,12 @@ struct SoftmaxRows {
     float sums[threads];
   };
 
-  std::size_t batch, classes;
-  Labels labels;
-  float* logits;
-  RowLoss* rows;
   float smoothing;
 
-  std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    float* const row = logits + block.index * classes;
-    const Target target = Target::of(labels, block.index, classes);
+    float* const row = this->row(block);
+    const std::size_t classes = width;
+    const Target target = this->target(block);
     const Output largest = largest_of(block, classes, row, shared.outputs);
     float of_target = row[target.label] - largest.value;
     if (smoothing > 0) {
@@ -110,16 +123,15 @@ struct SoftmaxRows {
           },
           [&](std::size_t j, float gradient) { row[j] = gradient; });
     });
-    block.each([&](std::uint32_t thread) {
-      if (thread != 0) return;
+    store(block, [&] {
       const double loss = std::log(static_cast<double>(sum)) - static_cast<double>(of_target);
-      rows[block.index] = target.loss(loss, largest.place != target.label || std::isnan(sum));
+      return target.loss(loss, largest.place != target.label || std::isnan(sum));
     });
   }
 };
 
-/// Replaces y[batch][outputs] with the gradient of ½ Σ (y - target)², and fills rows[batch]. targets: null if one-hot.
-struct SquaredErrorRows {
+/// Of ½ Σ (y - target)². targets: null if one-hot.
+struct SquaredErrorRows : LossRows {
   static constexpr const char* name = "squared_error";
   static constexpr std::uint32_t threads = 256;
   union Shared {
@@ -127,29 +139,21 @@ struct SquaredErrorRows {
     double sums[threads];
   };
 
-  std::size_t batch, outputs;
-  Labels labels;
-  float* y;
-  RowLoss* rows;
   const float* targets;
 
-  std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    float* const row = y + block.index * outputs;
-    const float* const real = targets == nullptr ? nullptr : targets + block.index * outputs;
-    const Target target = Target::of(labels, block.index, outputs);
-    const Output largest = largest_of(block, outputs, row, shared.outputs);
+    float* const row = this->row(block);
+    const float* const real = targets == nullptr ? nullptr : targets + block.index * width;
+    const Target target = this->target(block);
+    const Output largest = largest_of(block, width, row, shared.outputs);
     const auto half_square = [&](std::size_t j) {
       const float distance = target.scored ? row[j] - (real == nullptr ? target.wanted(j) : real[j]) : 0.f;
       row[j] = target.weight * distance;
       return 0.5 * static_cast<double>(distance) * static_cast<double>(distance);
     };
-    const double sum = reduce(block, outputs, 0.0, shared.sums, half_square, Sum{});
-    block.each([&](std::uint32_t thread) {
-      if (thread != 0) return;
-      const bool wrong = largest.place != target.label || std::isnan(largest.value);
-      rows[block.index] = target.loss(sum, real == nullptr && wrong);
-    });
+    const double sum = reduce(block, width, 0.0, shared.sums, half_square, Sum{});
+    const bool wrong = largest.place != target.label || std::isnan(largest.value);
+    store(block, [&] { return target.loss(sum, real == nullptr && wrong); });
   }
 };
 
@@ -183,7 +187,7 @@ template <class Rows, class Kernel, class... More>
 void add_losses(auto& gpu, const Kernel& kernel, std::size_t width, float* outputs, More... more) {
   if (kernel.batch == 0) return;
   RowLoss* const rows = gpu.template scratch<RowLoss>("losses", kernel.batch);
-  gpu(Rows{kernel.batch, width, {kernel.labels.data(), data_of(kernel.weights)}, outputs, rows, more...});
+  gpu(Rows{{kernel.batch, width, {kernel.labels.data(), data_of(kernel.weights)}, outputs, rows}, more...});
   gpu(AddRowLosses{kernel.batch, rows, kernel.into});
 }
 
