@@ -13,8 +13,8 @@
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "system/files.hpp"
+#include "system/mapping_fault_handler.hpp"
 #include "worlds/interruption.hpp"
-#include "worlds/mapping_faults.hpp"
 
 using namespace paragrad;
 
@@ -30,7 +30,7 @@ int fail(const std::string& message, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  worlds::report_mapping_faults();
+  system::report_mapping_faults(cli::user_error);
   worlds::print_notice_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {

@@ -17,7 +17,7 @@
 #include "hosting/hosting.hpp"
 #include "system/cores.hpp"
 #include "system/files.hpp"
-#include "worlds/mapping_faults.hpp"
+#include "system/mapping_fault_handler.hpp"
 #include "worlds/world.hpp"
 
 namespace paragrad::worlds {
@@ -165,7 +165,7 @@ int MpiWorld::host_workers(comm::MpiCommunicator& ranks, const comm::MpiSession&
 /// An error is printed and ends the other ranks too.
 int MpiWorld::run(Job& job) {
   comm::MpiSession session(deaths_.deaths, deaths_.guard);
-  const MappingFaultEnd on_fault([&](const char* line) { fail_in_mapping(session, line); });
+  const system::MappingFaultEnd on_fault([&](const char* line) { fail_in_mapping(session, line); });
   try {
     const auto device = backend::make_device(device_);
     comm::MpiCommunicator ranks(*device);

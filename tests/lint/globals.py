@@ -18,6 +18,7 @@ CONSTANTS = {
 OF_THE_PROCESS = {
     r"paragrad::backend::cuda::\(anonymous namespace\)::gpu_memory\(\)::of_process",  # who has what of the GPU's memory
     r"paragrad::system::\(anonymous namespace\)::named_program",                       # the program that commands start
+    r"paragrad::system::\(anonymous namespace\)::(action_before|end_of_rank|one_speaks|exit_code)",  # of the signal handler
 }
 HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit|__device_stub__|__cudaFatCubinHandle|__fatDeviceText")
 

@@ -1,4 +1,4 @@
-#include "worlds/mapping_faults.hpp"
+#include "system/mapping_fault_handler.hpp"
 
 #include <unistd.h>
 
@@ -8,23 +8,23 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/command.hpp"
 #include "system/mapping_fault.hpp"
 
-namespace paragrad::worlds {
+namespace paragrad::system {
 namespace {
 
 // Process-wide, because signal handlers are.
 struct sigaction action_before;
 std::atomic<const std::function<void(const char*)>*> end_of_rank = nullptr;
 std::atomic_flag one_speaks = ATOMIC_FLAG_INIT;
+std::atomic<int> exit_code = 1;
 
 void pass_on(int signal, const siginfo_t& info) {
   ::sigaction(signal, &action_before, nullptr);
   if (info.si_code <= 0) ::raise(signal);  // sent by a process; real faults recur by themselves
 }
 
-void give_up(int) { ::_exit(cli::user_error); }
+void give_up(int) { ::_exit(exit_code); }
 
 /// Runs in the middle of a memory read, in code that holds no library lock.
 void on_bus_error(int signal, siginfo_t* info, void*) {
@@ -45,12 +45,13 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     (*end)(text);
   }
   (void)!::write(STDERR_FILENO, text, prefix.size() + sentence.size());
-  ::_exit(cli::user_error);
+  ::_exit(exit_code);
 }
 
 }  // namespace
 
-void report_mapping_faults() {
+void report_mapping_faults(int code) {
+  exit_code = code;
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -62,4 +63,4 @@ MappingFaultEnd::MappingFaultEnd(std::function<void(const char*)> end) : end_(st
 
 MappingFaultEnd::~MappingFaultEnd() { end_of_rank = nullptr; }
 
-}  // namespace paragrad::worlds
+}  // namespace paragrad::system
