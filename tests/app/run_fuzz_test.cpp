@@ -11,7 +11,6 @@
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
-using namespace paragrad::app;
 namespace fs = std::filesystem;
 
 namespace {

@@ -10,7 +10,6 @@
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
-using namespace paragrad::app;
 namespace fs = std::filesystem;
 
 TEST_CASE("damaged files of the runs of a search", "[app][fuzz]") {

@@ -3,6 +3,7 @@
 #include "backend/device_array.hpp"
 #include "backend/kernels/ctc.hpp"
 #include "backend/kernels/dot.hpp"
+#include "backend/kernels/focal_loss.hpp"
 #include "backend/kernels/losses.hpp"
 #include "backend/kernels/softplus_sum.hpp"
 #include "backend/kernels/squared_distance.hpp"

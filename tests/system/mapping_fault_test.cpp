@@ -13,7 +13,6 @@
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
-using namespace paragrad::core;
 using namespace paragrad::test;
 
 namespace {
