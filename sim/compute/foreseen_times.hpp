@@ -24,8 +24,9 @@ class ForeseenTimes {
   /// What every device charges for calls.
   const std::shared_ptr<const backend::CallTimes>& call_times() const { return call_times_; }
 
-  /// Of a worker's kernels, without noise; and nothing if noise makes every computation's its own.
+  /// Of a worker's kernels on a device without noise.
   Time without_noise(const backend::WorkMeter& work) const { return roofline_.duration(work); }
+  /// The same; nothing if noise makes every computation's its own.
   std::optional<Time> of(const backend::WorkMeter& work) const {
     if (platform_.noise.rank_sigma > 0 || platform_.noise.step_sigma > 0) return std::nullopt;
     return without_noise(work);

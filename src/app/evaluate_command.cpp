@@ -31,7 +31,7 @@ struct EvaluateArguments : CheckpointArguments {
     CheckpointArguments::describe(list);
     describe_subset(list, subset);
     options.describe_loss(list)
-        .without_default("as the checkpoint was trained; cross_entropy for several")
+        .without_default("what scores the checkpoint's training; cross_entropy for several")
         .when(checkpoints.size() < 2 || options.loss == "cross_entropy",
               "must be cross_entropy for several checkpoints, whose posteriors are averaged");
   }

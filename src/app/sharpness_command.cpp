@@ -31,7 +31,7 @@ struct SharpnessArguments : CheckpointArguments {
     list.number("epsilon", how.epsilon, core::above_zero,
                 "size of the box: a parameter w may change by up to this times (|w| + 1)");
     list.number("steps", how.steps, {.least = 1, .most = 1000}, "maximum number of steps of the search");
-    options.describe_loss(list).without_default("as the checkpoint was trained");
+    options.describe_loss(list).without_default("what scores the checkpoint's training");
     describe_result(list, result);
   }
 };

@@ -32,7 +32,8 @@ struct CommandText {
 
 /// A command with the options that the arguments describe. run(arguments, parser): returns the exit code.
 template <class Arguments, class Run>
-Command command_of(const CommandText& text, Run run, std::shared_ptr<Arguments> arguments = std::make_shared<Arguments>()) {
+Command command_of(const CommandText& text, Run run) {
+  auto arguments = std::make_shared<Arguments>();
   auto parser = make_parser(text.name, text.description);
   if (text.reads_config) accept_config_file(*parser);
   add_options(*parser, *arguments);

@@ -78,19 +78,22 @@ void check_image(const Hdf5File& file, const DatasetInfo& info) {
     throw broken(file, core::format("its images are {}, but its rows have {} features", info.image->text(), info.dim));
 }
 
-/// Of columns other than targets.
+/// Of all columns of a file that names them.
 void read_widths(const Hdf5File& file, DatasetInfo& info) {
   if (!file.has_attribute("/", "columns")) throw broken(file, "it does not name its columns");
   std::vector<std::string> names = file.texts("/", "columns");
   const auto read = [&](const auto& column, std::size_t& width) {
-    if (std::erase(names, column.name) == 0) return;
+    if (std::erase(names, column.name) == 0) {
+      if (width > 0) throw broken(file, core::format("it has {} that it does not name among its columns", column.name));
+      return;
+    }
     width = column.rank == 1 ? 1 : file.count("/", std::string(column.name));
     if (width == 0) throw broken(file, core::format("its column {} has no values", column.name));
   };
   for_columns(read, info.widths);
   if (!names.empty())
-    throw core::ConfigError(core::format("data file '{}' has a column {}, which this program does not know", file.path(),
-                                         core::join(names, " and ")));
+    throw core::ConfigError(core::format("data file '{}' has columns that this program does not know: {}", file.path(),
+                                         core::join(names, ", ")));
 }
 
 DatasetInfo read_root(const Hdf5File& file) {
@@ -108,6 +111,7 @@ DatasetInfo read_root(const Hdf5File& file) {
   if (version == version_with_columns) read_widths(file, info);
   info.encoding.scale = static_cast<float>(file.number("/", "feature_scale"));
   info.encoding.offset = static_cast<float>(file.number("/", "feature_offset"));
+  if (real && file.has_attribute("/", "classes")) throw broken(file, "it has both classes and targets");
   if (info.classes + info.widths.targets == 0)
     throw broken(file, core::format("it has no {}", real ? "targets" : "classes"));
   read_speech(file, info);

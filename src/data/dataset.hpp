@@ -74,8 +74,8 @@ class Dataset {
 
   // Rows may have to be read from the disk when they are accessed. Nothing happens where the data file could not be mapped.
 
-  /// Starts to read consecutive rows without waiting for them; see core::FileMap::read_soon. From the first call on, access
-  /// to a row of the subset that was not announced reads that row's pages only.
+  /// Starts to read consecutive rows without waiting for them; see system::FileMap::read_soon. From the first call on,
+  /// access to a row of the subset that was not announced reads that row's pages only.
   void read_soon(Subset subset, std::size_t first, std::size_t count) const;
   bool in_memory(Subset subset, std::size_t sample) const;  ///< as far as the system tells
 

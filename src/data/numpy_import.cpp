@@ -64,7 +64,15 @@ class NumpyImport {
                                            options_.from, x.empty() ? y : x,
                                            x.empty() ? "features for it" : "labels or targets for it",
                                            usual_name(x.empty() ? feature_arrays : label_arrays, subset)));
-    if (x.empty()) return samples;
+    if (x.empty()) {
+      for_columns([&](const auto& column) {
+        if (column.name != "targets" && !names_.of(column_arrays(column.name), subset).empty())
+          throw core::ConfigError(core::format("'{}' contains '{}' but no features for it: name them with `arrays` {}=NAME",
+                                               options_.from, names_.of(column_arrays(column.name), subset),
+                                               usual_name(feature_arrays, subset)));
+      });
+      return samples;
+    }
     if (options_.layout == "sequences") {
       read_sequences(x, y, frames, subset, samples);
       return samples;

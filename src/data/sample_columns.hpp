@@ -69,8 +69,8 @@ inline ColumnViews rows_of(const ColumnViews& all, const ColumnWidths& widths, c
   return some;
 }
 
-/// Throws ConfigError for a value that is not valid. row_of(i): the row of values [i·width, (i+1)·width). where: the data
-/// and their set, for the message.
+/// Throws ConfigError for a value that is not valid. row_of(i): the row of values [i·width, (i+1)·width). before: how the
+/// message begins. set: the name of the rows' set.
 template <class T, class RowOf>
 void check_column(const ColumnInfo<T>& column, std::span<const T> values, std::size_t width, const RowOf& row_of,
                   const std::string& before, std::string_view set) {

@@ -70,7 +70,9 @@ class RowsOfColumns {
     for_columns(add, all_, some_, widths_);
   }
   ColumnViews views() const { return views_of(some_); }
-  void clear() { some_ = {}; }
+  void clear() {
+    for_columns([](const auto&, auto& values) { values.clear(); }, some_);
+  }
 
  private:
   const ColumnValues& all_;

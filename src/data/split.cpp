@@ -85,7 +85,7 @@ class Announcement {
   std::size_t piece() const { return std::max<std::size_t>(piece_bytes / bytes_, 1); }
 
  private:
-  static constexpr std::size_t piece_bytes = 128 << 10;  // see core::FileMap::read_soon
+  static constexpr std::size_t piece_bytes = 128 << 10;  // see system::FileMap::read_soon
   static constexpr std::size_t gap_bytes = 16 << 10;     // cheaper to read than to ask twice
   static constexpr std::size_t ahead_bytes = 64 << 20;
 
@@ -141,7 +141,7 @@ bool all_finite(std::span<const std::byte> stored) {
 void Split::clear() {
   stored.clear();
   labels.clear();
-  columns = {};
+  for_columns([](const auto&, auto& values) { values.clear(); }, columns);
   rows.clear();
   windows.clear();
 }

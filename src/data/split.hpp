@@ -22,7 +22,7 @@ struct Split {
 
   void clear();
 
-  /// Copies from the mapping; this is where pages are read from disk. Throws ConfigError for a label outside the classes
+  /// Copies from the mapping; this is where pages are read from disk. Throws ConfigError for a label outside the classes,
   /// a feature that is not finite and an invalid value of a column, std::out_of_range for a row that does not exist.
   void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted);
 

@@ -43,14 +43,14 @@ void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std
                                     subset_names[index], bad_rows, info.samples[index], first_row));
   const ColumnViews columns = dataset.columns(subset);
   hash.add_columns(subset, columns);
-  const auto verify_column = [&]<class T>(const ColumnInfo<T>& column, std::span<const T> values) {
+  const auto verify_column = [&]<class T>(const ColumnInfo<T>& column, std::span<const T> values, std::size_t width) {
     const auto valid = [&](T value) { return column.is_valid(value); };
-    const auto first = std::ranges::find_if_not(values, valid) - values.begin();
+    const auto first = static_cast<std::size_t>(std::ranges::find_if_not(values, valid) - values.begin());
     if (const auto bad = std::ssize(values) - std::ranges::count_if(values, valid); bad > 0)
-      findings.push_back(core::format("/{}/{}: {} of {} values are not {}, the first is number {}", subset_names[index],
-                                      column.name, bad, values.size(), column.what, first));
+      findings.push_back(core::format("/{}/{}: {} of {} values are invalid: each must be {}; the first is in row {}",
+                                      subset_names[index], column.name, bad, values.size(), column.what, first / width));
   };
-  for_columns(verify_column, columns);
+  for_columns(verify_column, columns, info.widths);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct LossEntry {
 
   bool takes_weights = true;         ///< of samples, by which it multiplies what each adds to the loss
   bool takes_targets = false;        ///< real-valued ones; every loss takes labels of classes
-  bool of_log_probabilities = true;  ///< outputs are these but for a constant per row: their softmax are posteriors
+  bool of_log_probabilities = true;  ///< outputs are these but for a constant per row: their softmax gives posteriors
 
   /// Each row has its label, and is scored. Otherwise a sequence's labels are tokens without their places in it, the last
   /// output is the blank, and tokens are scored: loss and error rate are per token.

@@ -38,7 +38,7 @@ void print_traffic(const train::Result& result) {
 double loss_without_learning(const train::TrainingOptions& options, const train::TrainingData& source) {
   const double of_row =
       nn::make_loss(options.loss, options.loss_settings)->without_learning(source.info.classes, source.target_variance);
-  return source.target_variance > 0 ? of_row : source.mean_weight * of_row;
+  return source.mean_weights[0] * of_row;
 }
 
 /// A training that diverged may end with a finite loss.

@@ -27,8 +27,8 @@ install(TARGETS ${PARAGRAD_MODULES} EXPORT paragrad ARCHIVE DESTINATION ${CMAKE_
         INCLUDES DESTINATION ${PARAGRAD_HEADERS})
 install(EXPORT paragrad NAMESPACE paragrad:: DESTINATION ${package} FILE targets.cmake)
 install(DIRECTORY src/ ${CMAKE_BINARY_DIR}/include/ DESTINATION ${PARAGRAD_HEADERS}
-        FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN app EXCLUDE PATTERN setup EXCLUDE
-        PATTERN python EXCLUDE)
+        FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN app EXCLUDE PATTERN cli EXCLUDE PATTERN runs EXCLUDE
+        PATTERN search EXCLUDE PATTERN setup EXCLUDE PATTERN python EXCLUDE PATTERN worlds EXCLUDE)
 install(DIRECTORY sim DESTINATION ${PARAGRAD_HEADERS} FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN platforms EXCLUDE)
 foreach(folder strategies optim nn/zoo)  # each an object of its own, which such a program replaces
   install(FILES src/${folder}/catalogue.cpp DESTINATION ${PARAGRAD_HEADERS}/${folder})

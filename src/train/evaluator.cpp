@@ -22,7 +22,7 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
     const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // absent values are not sent
     if (add_up_(std::span(sums).first(count)))
       return learner_.score(
-          input_.source.sums(sums[0], sums[1], static_cast<double>(input_.source.scored(subset, samples)), sums[2]));
+          input_.source.sums(subset, sums[0], sums[1], static_cast<double>(input_.source.scored(subset, samples)), sums[2]));
   }
 }
 

@@ -127,6 +127,7 @@ std::vector<float> log_posteriors(comm::Worker& worker, const WorkerInput& input
 }
 
 std::vector<double> log_priors(const data::Dataset& dataset) {
+  const std::span<const float> weights = dataset.columns(data::Subset::train).weights;
   std::vector<double> counts(dataset.info().classes, 0), priors;
   for (std::size_t i = 0; i < dataset.info().samples[0]; ++i) {
     const auto label = static_cast<std::size_t>(dataset.label(data::Subset::train, i));  // below zero: beyond all
@@ -134,7 +135,7 @@ std::vector<double> log_priors(const data::Dataset& dataset) {
       throw core::ConfigError(
           core::format("data file '{}': the label in row {} of the training set is out of range for {} classes",
                        dataset.info().path, i, counts.size()));
-    ++counts[label];
+    counts[label] += weights.empty() ? 1 : weights[i];
   }
   for (double& count : counts) count = std::max(count, 1.0);
   const double all = std::accumulate(counts.begin(), counts.end(), 0.0);

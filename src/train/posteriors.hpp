@@ -22,8 +22,8 @@ std::vector<float> log_posteriors(comm::Worker& worker, const WorkerInput& input
                                   data::Subset subset);
 
 /// Logarithms of the class frequencies among the labels of the training set, [classes]; a class without labels counts as if
-/// it had one. Dividing posteriors by the priors gives the scaled likelihoods that a hidden Markov model needs (Bourlard and
-/// Morgan, Connectionist Speech Recognition, 1994).
+/// it had one. A label counts by the weight of its sample. Dividing posteriors by the priors gives the scaled likelihoods
+/// that a hidden Markov model needs (Bourlard and Morgan, Connectionist Speech Recognition, 1994).
 std::vector<double> log_priors(const data::Dataset& dataset);
 
 }  // namespace paragrad::train

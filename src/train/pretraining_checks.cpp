@@ -18,15 +18,13 @@ void check_pretraining(const TrainingOptions& options, const nn::Graph& network)
 }
 
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {
-  if (options.pretraining.epochs > 0 && dataset.info().widths.weights > 0)
+  if (options.pretraining.epochs == 0) return;
+  if (dataset.info().widths.weights > 0)
     throw core::ConfigError(
         core::format("'{}' has weights of samples, which pretraining does not take: pretrain on a data file without them, "
-                     "with `epochs` 0, "
-                     "and give the checkpoint to `init`",
+                     "with `epochs` 0, and give the checkpoint to `init`",
                      dataset.info().path));
-  if (options.pretraining.epochs == 0 ||
-      rbm::parse_visible_units(options.pretraining.visible_units) == rbm::VisibleUnits::gaussian)
-    return;
+  if (rbm::parse_visible_units(options.pretraining.visible_units) == rbm::VisibleUnits::gaussian) return;
   const std::size_t samples = std::min<std::size_t>(dataset.info().samples[0], 1000);
   std::vector<float> features(dataset.info().frame_dim());
   for (std::size_t sample = 0; sample < samples; ++sample) {

@@ -113,7 +113,8 @@ TEST_CASE("what is wrong with a column is said when the file is written, opened,
   }
   weighted_file(path);
   patch(path, "/train/weights", 5, -0.5f);
-  CHECK(verify(path)[0] == "/train/weights: 1 of 12 values are not a finite number of at least 0, the first is number 5");
+  CHECK(verify(path)[0] ==
+        "/train/weights: 1 of 12 values are invalid: each must be a finite number of at least 0; the first is in row 5");
   Prefetcher prefetcher;
   RowStream stream(Dataset::open(path), Subset::train, prefetcher);
   stream.prefetch({2, {4, 5}});
@@ -133,7 +134,7 @@ TEST_CASE("what is wrong with a column is said when the file is written, opened,
       [](Hdf5File& file) {
         file.set_texts("/", "columns", {"weights", "masks"});
       },
-      "has a column masks, which this program does not know");
+      "has columns that this program does not know: masks");
   damaged([](Hdf5File& file) { file.set_texts("/", "columns", std::vector<std::string>{}); },
           "does not name it among its columns");
   damaged([](Hdf5File& file) { file.set_count("/", "version", 1); }, "does not name it among its columns");

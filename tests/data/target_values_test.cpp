@@ -67,7 +67,7 @@ TEST_CASE("targets are part of a data set's identity", "[data]") {
   patch(path, "/train/targets", 2 * 5 + 1, std::numeric_limits<float>::quiet_NaN());
   const auto damaged = verify(path);
   REQUIRE(damaged.size() == 2);
-  CHECK(damaged[0] == "/train/targets: 1 of 24 values are not a finite number, the first is number 11");
+  CHECK(damaged[0] == "/train/targets: 1 of 24 values are invalid: each must be a finite number; the first is in row 5");
 
   Prefetcher prefetcher;
   RowStream stream(Dataset::open(path), Subset::train, prefetcher);

@@ -31,6 +31,14 @@ def test_a_weight_is_a_number_of_repetitions(y, options):
     assert weighted.result["train_loss"] * len(X) == pytest.approx(repeated.result["train_loss"] * rows, rel=1e-5)
 
 
+def test_the_unexplained_variance_does_not_depend_on_the_size_of_weights():
+    runs = [pg.train(data={"x_train": X, "y_train": TARGETS, "weights_train": 1 + WEIGHTS, "x_valid": X, "y_valid": TARGETS, "weights_valid": factor * (1 + WEIGHTS)},
+                     model="3-5-1", loss="squared_error", learning_rate=0.02, epochs=3, blocks=1) for factor in (1, 8)]
+    one, eight = (run.result for run in runs)
+    assert 0 < one["valid_error"] < 1 and eight["valid_error"] == pytest.approx(one["valid_error"])
+    assert eight["valid_loss"] == pytest.approx(8 * one["valid_loss"])
+
+
 def test_weighted_trainings_end_in_the_same_weights_in_all_worlds(task, mpiexec, tmp_path):
     pg.dataset(x_train=X, y_train=CLASSES, weights_train=WEIGHTS / 3, x_valid=X, y_valid=CLASSES, weights_valid=WEIGHTS, out=tmp_path / "x.h5")
     options = {"data": tmp_path / "x.h5", "model": "3-5-2", "learning_rate": 0.1, "strategy": "bmuf", "epochs": 2, "blocks": 2}
@@ -43,6 +51,7 @@ def test_weighted_trainings_end_in_the_same_weights_in_all_worlds(task, mpiexec,
     ({"weights_train": WEIGHTS[1:]}, {}, "give a number for each of the 60 samples"),
     ({"weights_train": WEIGHTS, "x_valid": X, "y_valid": CLASSES}, {}, "'weights_valid' is missing"),
     ({"weights_valid": WEIGHTS, "x_valid": X, "y_valid": CLASSES}, {}, "'weights_valid' is there, but not that of the training set"),
+    ({"weights_train": WEIGHTS, "weights_test": WEIGHTS}, {}, "contains 'weights_test' but no features for it"),
     ({"weights_train": 0 * WEIGHTS}, {}, "all weights of the training set of"),
     ({"weights_train": WEIGHTS}, {"pretrain_epochs": 1, "visible_units": "gaussian"}, "pretraining does not take"),
     ({"weights_train": WEIGHTS, "lengths_train": [30, 30]}, {"loss": "ctc", "model": "3-lstm4-3"}, "the loss ctc does not take"),

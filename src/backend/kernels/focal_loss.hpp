@@ -17,7 +17,7 @@ template <class Real>
 PARAGRAD_HOST_DEVICE Real focal_slope(Real gamma, Real q) {
   if (gamma == 0 || q == 1) return -1;
   if (q == 0) return 0;
-  return std::pow(q, gamma - 1) * (gamma * (1 - q) * std::log1p(-q) - q);
+  return std::pow(q, gamma) * (gamma * (1 - q) * (std::log1p(-q) / q) - 1);
 }
 
 /// *into += focal loss (Lin, Goyal, Girshick, He and Dollár, ICCV 2017), -Σ (1-p)^gamma·log p of the label's probability p

@@ -27,7 +27,7 @@ bool is_error(std::size_t classes, std::size_t label, const Real* row) {
 }
 
 /// For the rows of outputs[batch][classes] that have a label: add(label, row, sum) adds a row's loss and error to the sum
-/// and replaces the row with its gradient. weights[batch], if there are any: by what loss and gradient are multiplied.
+/// and replaces the row with its gradient. weights[batch], if there are any: factors of each row's loss and gradient.
 /// Clears the other rows.
 template <class Real, class Add>
 void add_rows(std::size_t classes, std::span<const std::int32_t> labels, std::span<const Real> weights,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -91,8 +92,9 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
         core::format("'{}' has real-valued targets, for which the loss is {}, not {} (to have classes, import integers)",
                      source.info.path, losses_of_targets(), options.loss));
   if (source.info.widths.weights > 0 && !nn::loss_entry(options.loss).takes_weights)
-    throw core::ConfigError(core::format("'{}' has weights of samples, which the loss {} does not take: leave them out",
-                                         source.info.path, options.loss));
+    throw core::ConfigError(
+        core::format("'{}' has weights of samples, which the loss {} does not take: import the data without them",
+                     source.info.path, options.loss));
   if (reads_tokens(options) && (!source.network->reads_sequences() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(core::format(
         "loss '{}' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`",
@@ -111,12 +113,14 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
                                          wanted.what, fitting_zoo_model(options.model, source.info)));
 }
 
-/// Of the training set.
-double mean_weight(const data::Dataset& dataset) {
-  const std::span<const float> weights = dataset.columns(data::Subset::train).weights;
-  double sum = 0;
-  for (const float weight : weights) sum += weight;
-  return weights.empty() ? 1 : sum / static_cast<double>(weights.size());
+std::array<double, 3> mean_weights(const data::Dataset& dataset) {
+  std::array<double, 3> means{1, 1, 1};
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    const std::span<const float> weights = dataset.columns(static_cast<data::Subset>(i)).weights;
+    if (!weights.empty())
+      means[i] = std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+  }
+  return means;
 }
 
 /// In two passes over the targets, row by row; a row counts as often as its weight says.
@@ -138,11 +142,11 @@ double variance_of_targets(const data::Dataset& dataset) {
     const auto targets = columns.targets.subspan(row * count, count);
     for (std::size_t k = 0; k < count; ++k) squares += weight(row) * (targets[k] - means[k]) * (targets[k] - means[k]);
   }
-  return squares / static_cast<double>(samples);
+  return squares / weights;
 }
 
 void check_targets(const TrainingData& source) {
-  if (source.mean_weight == 0)
+  if (source.mean_weights[0] == 0)
     throw core::ConfigError(
         core::format("all weights of the training set of '{}' are 0: there is nothing to learn", source.info.path));
   if (source.info.widths.targets > 0 && source.target_variance == 0)
@@ -258,7 +262,7 @@ TrainingData open_data(const TrainingOptions& options, const std::vector<std::st
   source.info = source.dataset->info();
   check_fit(options, source);
   check(source.info);
-  source.mean_weight = mean_weight(*source.dataset);
+  source.mean_weights = mean_weights(*source.dataset);
   source.target_variance = variance_of_targets(*source.dataset);
   cut_sequences(options, source);
   source.prefetcher = std::make_shared<data::Prefetcher>();

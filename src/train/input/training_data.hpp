@@ -29,10 +29,10 @@ struct TrainingData {
   /// For a recurrent model: the chunks that sequences are cut into, which are its samples; null: samples are rows.
   std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
 
-  double mean_weight = 1;  ///< of the training set's samples
+  std::array<double, 3> mean_weights{1, 1, 1};  ///< of the samples of each subset
 
-  /// Sum of the squared distances of the training set's real-valued targets to their means, times weights, per sample; 0:
-  /// there are none.
+  /// Variance of the training set's real-valued targets, in which a sample counts by its weight, summed over the targets of
+  /// a sample; 0: there are none.
   double target_variance = 0;
 
   /// Their tokens, if the loss reads these (nn::LossEntry::is_aligned).
@@ -57,9 +57,10 @@ struct TrainingData {
 
   /// Sums to be scored. A sample with targets has an error, too: its squared error as a multiple of their variance, so the
   /// mean error is the share of the variance that the model leaves unexplained, 1 - R². NaN if they do not vary.
-  SampleSums sums(double loss, double errors, double samples, double free_energy = 0) const {
+  SampleSums sums(data::Subset subset, double loss, double errors, double samples, double free_energy = 0) const {
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    const double relative = target_variance > 0 ? 2 * loss / target_variance : unknown;
+    const double of_unit_weight = loss / mean_weights[static_cast<std::size_t>(subset)];
+    const double relative = target_variance > 0 ? 2 * of_unit_weight / target_variance : unknown;
     return {loss, info.widths.targets > 0 ? relative : errors, samples, free_energy};
   }
 

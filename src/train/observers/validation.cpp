@@ -59,7 +59,7 @@ class Validation : public LoopObserver {
     do {
       sums = {run_.sums.loss, run_.sums.errors, run_.sums.samples};
     } while (!run_.add_up(sums));
-    result.train = learner.score(run_.source.sums(sums[0], sums[1], sums[2]));
+    result.train = learner.score(run_.source.sums(data::Subset::train, sums[0], sums[1], sums[2]));
     result.samples = run_.samples_before + static_cast<std::uint64_t>(sums[2]);
     result.valid = run_.evaluator.score(data::Subset::valid);
     if (learner.has_free_energy())
