@@ -26,6 +26,7 @@ class ForeseenTimes {
 
   /// Of a worker's kernels on a device without noise.
   Time without_noise(const backend::WorkMeter& work) const { return roofline_.duration(work); }
+
   /// The same; nothing if noise makes every computation's its own.
   std::optional<Time> of(const backend::WorkMeter& work) const {
     if (platform_.noise.rank_sigma > 0 || platform_.noise.step_sigma > 0) return std::nullopt;

@@ -25,8 +25,8 @@ class CollectiveInterceptor {
   /// Call when there is traffic other than that of the workers' own fibers.
   virtual void disable() = 0;
 
-  virtual std::uint64_t shortcuts() const = 0;  ///< collectives without messages
-  virtual std::uint64_t left_out() const = 0;   ///< steps of these that did not need to be evaluated
+  virtual std::uint64_t shortcuts() const = 0;  ///< collectives that it computed at once
+  virtual std::uint64_t left_out() const = 0;   ///< pieces of them skipped as repetitions
 };
 
 }  // namespace paragrad::sim
