@@ -17,16 +17,6 @@ const std::set<std::string> in_columns{"blocks", "bmuf-kind", "epochs", "splits"
 /// An option whose name ends like this is computed from another one.
 constexpr std::string_view digest_ending = "-sha256";
 
-RunOptions options_in(const std::string& config) {
-  RunOptions options;
-  std::istringstream lines(config);
-  for (std::string line; std::getline(lines, line);) {
-    const auto equals = line.find('=');
-    options[line.substr(0, equals)] = line.substr(equals + 1);
-  }
-  return options;
-}
-
 const std::string* value_in(const RunOptions& options, const std::string& name) {
   const auto found = options.find(name);
   return found == options.end() ? nullptr : &found->second;
@@ -59,7 +49,8 @@ std::string label_text(const std::string& name, std::string value) {
 }  // namespace
 
 std::vector<std::string> differing_options(const std::vector<RunOptions>& runs, const std::string& default_config) {
-  const RunOptions defaults = options_in(default_config);
+  std::istringstream lines(default_config);
+  const RunOptions defaults = options_in(lines);
   std::set<std::string> names;
   for (const RunOptions& run : runs)
     for (const auto& [name, _] : run) names.insert(name);

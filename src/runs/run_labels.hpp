@@ -1,13 +1,11 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-namespace paragrad::runs {
+#include "runs/run_output.hpp"
 
-/// Options by name, with values as in config.toml.
-using RunOptions = std::map<std::string, std::string>;
+namespace paragrad::runs {
 
 /// Of each run the options in which it differs from the others: "gradient-bits=1, momentum=0.9". An option that only some
 /// runs have is left out if it has its default in all of these. The text is empty for a run without such options. The same

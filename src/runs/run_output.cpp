@@ -35,17 +35,6 @@ const std::set<std::string> free_to_rescale{"workers",
                                             "block-momentum-time-constant",
                                             "block-learning-rate"};
 
-std::map<std::string, std::string> options_in(std::istream& config) {
-  std::map<std::string, std::string> options;
-  for (std::string line; std::getline(config, line);) {
-    const auto equals = line.find('=');
-    if (line.empty() || line.front() == '#' || equals == std::string::npos) continue;
-    const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
-    if (!free_to_change.contains(key)) options[key] = line.substr(equals + 1);
-  }
-  return options;
-}
-
 /// A value of config.toml: a number, or a string without quotes. A switch that is on may be written as true or as 1.
 std::variant<double, std::string> meaning(const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
@@ -145,7 +134,18 @@ std::string state_folder(const TrainingArguments& arguments) {
   return arguments.out.empty() ? "" : arguments.out + "/state";
 }
 
-std::map<std::string, std::string> options_of(const std::string& run_folder) {
+RunOptions options_in(std::istream& config) {
+  RunOptions options;
+  for (std::string line; std::getline(config, line);) {
+    const auto equals = line.find('=');
+    if (line.empty() || line.front() == '#' || equals == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
+    if (!free_to_change.contains(key)) options[key] = line.substr(equals + 1);
+  }
+  return options;
+}
+
+RunOptions options_of(const std::string& run_folder) {
   if (!fs::exists(run_folder + "/config.toml")) return {};
   std::istringstream config(system::read_text(run_folder + "/config.toml"));
   return options_in(config);
@@ -153,7 +153,7 @@ std::map<std::string, std::string> options_of(const std::string& run_folder) {
 
 std::string spelt_as_before(const TrainingArguments& arguments, const std::string& config) {
   if (!arguments.resume) return config;
-  const std::map<std::string, std::string> before = options_of(arguments.out);
+  const RunOptions before = options_of(arguments.out);
   std::string result;
   std::istringstream lines(config);
   for (std::string line; std::getline(lines, line);) {

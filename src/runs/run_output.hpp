@@ -1,5 +1,6 @@
 #pragma once
 
+#include <istream>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,8 +11,14 @@
 
 namespace paragrad::runs {
 
-/// The options in a run's config.toml that determine what is computed, as written there. Empty without that file.
-std::map<std::string, std::string> options_of(const std::string& run_folder);
+/// Options by name, with values as in config.toml.
+using RunOptions = std::map<std::string, std::string>;
+
+/// The options in the text of a config.toml that determine what is computed.
+RunOptions options_in(std::istream& config);
+
+/// Those in a run's config.toml. Empty without that file.
+RunOptions options_of(const std::string& run_folder);
 
 /// Whether --resume was given and the run in --out is complete, so that nothing is left to do. Throws ConfigError if that
 /// run had other options.
