@@ -14,10 +14,10 @@ inline constexpr std::uint64_t version_with_labels = 1, version_with_targets = 2
 /// The first one whose readers understand the file.
 inline std::uint64_t version_of(const DatasetInfo& info) {
   std::uint64_t version = info.widths.targets > 0 ? version_with_targets : version_with_labels;
-  const auto look = [&](const auto& column, std::size_t width) {
-    if (width > 0 && column.name != "targets") version = version_with_columns;
+  const auto look = [&](const auto&, std::size_t width) {
+    if (width > 0) version = version_with_columns;
   };
-  for_columns(look, info.widths);
+  for_extra_columns(look, info.widths);
   return version;
 }
 

@@ -10,9 +10,7 @@ namespace {
 
 std::vector<ArrayKind> array_kinds() {
   std::vector<ArrayKind> kinds{feature_arrays, label_arrays, length_arrays};
-  for_columns([&](const auto& column) {
-    if (column.name != "targets") kinds.push_back(column_arrays(column.name));
-  });
+  for_extra_columns([&](const auto& column) { kinds.push_back(column_arrays(column.name)); });
   return kinds;
 }
 constexpr std::array<Subset, 3> all_subsets{Subset::train, Subset::valid, Subset::test};

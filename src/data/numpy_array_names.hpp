@@ -19,7 +19,7 @@ struct ArrayKind {
 inline constexpr ArrayKind feature_arrays{"x", {"x", "X"}, {"images", "features"}},
     label_arrays{"y", {"y", "Y"}, {"labels", "targets"}}, length_arrays{"lengths", {"lengths", ""}, {"lengths", ""}};
 
-/// Of a column of data/sample_columns.def other than targets, which are y.
+/// Of an extra column.
 constexpr ArrayKind column_arrays(std::string_view column) { return {column, {column, ""}, {column, ""}}; }
 
 std::string usual_name(const ArrayKind& kind, Subset subset);  ///< "x_train"

@@ -65,8 +65,8 @@ class NumpyImport {
                                            x.empty() ? "features for it" : "labels or targets for it",
                                            usual_name(x.empty() ? feature_arrays : label_arrays, subset)));
     if (x.empty()) {
-      for_columns([&](const auto& column) {
-        if (column.name != "targets" && !names_.of(column_arrays(column.name), subset).empty())
+      for_extra_columns([&](const auto& column) {
+        if (!names_.of(column_arrays(column.name), subset).empty())
           throw core::ConfigError(core::format("'{}' contains '{}' but no features for it: name them with `arrays` {}=NAME",
                                                options_.from, names_.of(column_arrays(column.name), subset),
                                                usual_name(feature_arrays, subset)));
@@ -107,26 +107,26 @@ class NumpyImport {
     read_columns(subset, samples, of_frames);
   }
 
-  /// All but targets. of_rows(array): the array with a value for each row.
+  /// Of extra columns. of_rows(array): the array with a value for each row.
   template <class OfRows>
   void read_columns(Subset subset, ImportedSamples& samples, const OfRows& of_rows) {
     const auto read = [&]<class T>(const ColumnInfo<T>& column, std::vector<T>& values, std::size_t& width) {
-      const std::string name = column.name == "targets" ? "" : names_.of(column_arrays(column.name), subset);
+      const std::string name = names_.of(column_arrays(column.name), subset);
       if (subset == Subset::train && !name.empty()) width = 1;
-      if (column.name == "targets" || (name.empty() && width == 0)) return;
+      if (name.empty() && width == 0) return;
       if (name.empty() || width == 0)
         throw core::ConfigError(core::format("only some sets of '{}' have {}: '{}' is {}", options_.from, column.name,
                                              usual_name(column_arrays(column.name), subset),
                                              name.empty() ? "missing" : "there, but not that of the training set"));
       take(name, [&](const NpyArray& array) { read_column(column, of_rows(array), values); });
     };
-    for_columns(read, samples.columns, info_.widths);
+    for_extra_columns(read, samples.columns, info_.widths);
   }
 
   template <class T>
   void read_column(const ColumnInfo<T>& column, const NpyArray& array, std::vector<T>& values) const {
     static_assert(std::is_floating_point_v<T>, "integers are to be read without rounding");
-    if (column.rank != 1 || array.is_text() || array.shape.empty() || array.shape[0] != rows_ || array.elements() != rows_)
+    if (array.is_text() || array.shape.empty() || array.shape[0] != rows_ || array.elements() != rows_)
       throw core::ConfigError(core::format("the {} '{}' are {} of the shape {}: give a number for each of the {} samples",
                                            column.name, array.name, array.dtype(), core::join(array.shape, "x"), rows_));
     for (std::size_t i = 0; i < rows_; ++i) {

@@ -11,8 +11,8 @@ namespace paragrad::data {
 void ImportNumpyOptions::describe(core::OptionList& list) {
   list.text("from", from, "an .npz file, or a folder of .npy files").required();
   std::string others;
-  for_columns([&](const auto& column) {
-    if (column.name != "targets") others += core::format(", of {}_train", column.name);
+  for_extra_columns([&](const auto& column) {
+    for (const std::string_view set : subset_names) others += core::format(", {}_{}", column.name, set);
   });
   list.words("arrays", arrays,
              core::format("names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, "

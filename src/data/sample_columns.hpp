@@ -14,9 +14,15 @@
 /// The columns of data/sample_columns.def: named, typed values of samples.
 namespace paragrad::data {
 
+enum class ColumnRole {
+  answer,  ///< it stands in place of the label
+  extra
+};
+
 template <class T>
 struct ColumnInfo {
   std::string_view name;
+  ColumnRole role;
   std::size_t rank;  ///< 1: one value for each sample
   bool (*is_valid)(T);
   std::string_view one, what;  ///< "target", "a finite number"
@@ -28,7 +34,7 @@ inline bool is_weight(float value) { return std::isfinite(value) && value >= 0; 
 /// Something of each column: `columns.targets`.
 template <template <class> class Of>
 struct PerColumn {
-#define COLUMN(name, Type, rank, is_valid, one, what) Of<Type> name{};
+#define COLUMN(name, Type, role, rank, is_valid, one, what) Of<Type> name{};
 #include "data/sample_columns.def"
 #undef COLUMN
 };
@@ -36,9 +42,19 @@ struct PerColumn {
 /// Calls with(info, a.name, b.name, …) for each column, where a, b, … have something of each.
 template <class With, class... Sets>
 void for_columns(const With& with, Sets&... sets) {
-#define COLUMN(name, Type, rank, is_valid, one, what) with(ColumnInfo<Type>{#name, rank, is_valid, one, what}, sets.name...);
+#define COLUMN(name, Type, role, rank, is_valid, one, what) \
+  with(ColumnInfo<Type>{#name, ColumnRole::role, rank, is_valid, one, what}, sets.name...);
 #include "data/sample_columns.def"
 #undef COLUMN
+}
+
+/// The same for the extra columns.
+template <class With, class... Sets>
+void for_extra_columns(const With& with, Sets&... sets) {
+  const auto filter = [&](const auto& column, auto&... of_column) {
+    if (column.role == ColumnRole::extra) with(column, of_column...);
+  };
+  for_columns(filter, sets...);
 }
 
 namespace columns {
