@@ -17,15 +17,17 @@ namespace {
 
 constexpr std::uint64_t rows_of_subset = 6;
 
-enum Kind { utterances, images, images_with_targets, kinds };
+enum Kind { utterances, images, images_with_targets, images_with_weights, kinds };
 
 /// Utterances with names and a context, or images; and a partition.
 Hdf5Content data_file(std::size_t kind) {
-  const bool speech = kind == utterances, targets = kind == images_with_targets;
+  const bool speech = kind == utterances, targets = kind == images_with_targets, weights = kind == images_with_weights;
   Hdf5Content content;
   for (const auto& [name, value] :
        std::vector<std::pair<std::string, Hdf5Content::Value>>{{"format", "paragrad-data"},
-                                                               {"version", std::uint64_t{targets ? 2u : 1u}},
+                                                               {"version", std::uint64_t{weights   ? 3u
+                                                                                         : targets ? 2u
+                                                                                                   : 1u}},
                                                                {"name", "fuzz"},
                                                                {"source", "made up"},
                                                                {"licence", "none"},
@@ -35,6 +37,7 @@ Hdf5Content data_file(std::size_t kind) {
                                                                {"feature_scale", 0.5},
                                                                {"feature_offset", -1.0}})
     content.attributes.push_back({"/", name, value});
+  if (weights) content.attributes.push_back({"/", "columns", std::vector<std::string>{"weights"}});
   if (speech) {
     content.attributes.push_back({"/", "context_left", std::uint64_t{1}});
     content.attributes.push_back({"/", "context_right", std::uint64_t{2}});
@@ -53,6 +56,7 @@ Hdf5Content data_file(std::size_t kind) {
       content.add<float>(group + "/targets", std::vector<float>(rows_of_subset * 3, 0.25f), {rows_of_subset, 3});
     else
       content.add<std::int32_t>(group + "/labels", {0, 1, 2, 0, 1, 2});
+    if (weights) content.add<float>(group + "/weights", std::vector<float>(rows_of_subset, 0.75f));
     if (!speech) continue;
     content.add<std::int64_t>(group + "/offsets", {0, 2, 5, 6});
     content.add<std::uint8_t>(group + "/utterances", {'u', '\n', 'v', '\n', 'w', '\n'});

@@ -93,13 +93,18 @@ TEST_CASE("damaged .npz files", "[data][fuzz]") {
   const std::string images = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2, 3), }", 24),
                     labels = npy_file("{'descr': '<u4', 'fortran_order': False, 'shape': (4,), }", 16),
                     frames = npy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", 48),
-                    lengths = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }", 4);
+                    lengths = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }", 4),
+                    weights = npy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", 16);
   // The archive, or one of its arrays under a checksum that is right.
   const auto damaged = [&, whole = picture("images.npz")](std::size_t input) {
     if (input % 4 == 0) return test::mutated(whole, input);
     std::vector<std::pair<std::string, std::string>> files{
         {"x_train.npy", images}, {"y_train.npy", labels}, {"x_test.npy", images}, {"y_test.npy", labels}};
-    if (input % 4 == 1) files = {{"x.npy", frames}, {"y.npy", labels}, {"lengths.npy", lengths}, {"other.npy", frames}};
+    if (input % 4 == 1)
+      files = {{"x.npy", frames},
+               {"y.npy", labels},
+               {"lengths.npy", lengths},
+               {input % 8 == 1 ? "weights.npy" : "other.npy", input % 8 == 1 ? weights : frames}};
     std::string& file = files[input / 4 % 4].second;
     file = test::mutated(file, input);
     return zip(files);
