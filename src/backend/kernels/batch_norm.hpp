@@ -10,6 +10,15 @@
 /// mean 0 and variance 1, then scaled and shifted. Arrays of two numbers per channel are [2][channels].
 namespace paragrad::backend {
 
+/// ChannelKernel::with_terms for the moments: the distances of a channel's values to its first one.
+template <class Real, class Loop>
+PARAGRAD_HOST_DEVICE void with_distance_terms(const ChannelShape& shape, std::size_t c, std::span<const Real> x,
+                                              const Loop& loop) {
+  const Real first = shape.rows == 0 ? 0 : x[c];
+  loop([&](std::size_t row) { return x[row * shape.channels + c]; },
+       [&](Real value) { return distance_sums(value, first); });
+}
+
 /// y = f(scale·(x - mean)/sqrt(variance + epsilon) + shift). In training mean and variance are the minibatch's, and the
 /// running ones move towards them: running += momentum·(its - running), with the unbiased variance. Otherwise they are the
 /// running ones. An element is a channel.
@@ -43,9 +52,7 @@ struct BatchNormForwardOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return training; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
-    const Real first = shape.rows == 0 ? 0 : x[c];
-    loop([&](std::size_t row) { return x[row * shape.channels + c]; },
-         [&](Real value) { return distance_sums(value, first); });
+    with_distance_terms(shape, c, x, loop);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
     if (training)

@@ -34,9 +34,7 @@ struct BatchMomentsOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
-    const Real first = shape.rows == 0 ? 0 : x[c];
-    loop([&](std::size_t row) { return x[row * shape.channels + c]; },
-         [&](Real value) { return distance_sums(value, first); });
+    with_distance_terms(shape, c, x, loop);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
     finish(c, shape.rows == 0 ? 0 : static_cast<double>(x[c]), of_distances.first, of_distances.second);
