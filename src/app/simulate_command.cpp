@@ -63,8 +63,6 @@ void check_mode(SimulationArguments& arguments, bool computes) {
   if (!computes && options.minibatch_search.enabled)
     throw core::ConfigError(
         "--auto-minibatch needs the loss, which a timing run does not compute: give a size with --minibatch");
-  if (!computes && options.target_error >= 0)
-    throw core::ConfigError("--target-error needs the validation error, which a timing run does not compute: leave it out");
   if (!computes && options.schedule.name == "newbob")
     throw core::ConfigError(
         "the schedule 'newbob' needs the validation loss, which a timing run does not compute: choose another");

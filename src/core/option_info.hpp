@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -14,15 +15,26 @@ namespace paragrad::core {
 
 struct CatalogueInfo;
 
+/// What an option is to those who list, compare, predict or resume runs, or start several ranks.
+enum class OptionMark {
+  common,       ///< among the few that a first run needs
+  observes,     ///< changes neither what is computed nor its times: runs that differ in it are the same
+  unpredicted,  ///< changes no time that is predicted, or stands for another device in a prediction
+  rescalable,   ///< may change where a run goes on with another number of workers
+  tabled,       ///< tables of runs have a column for it
+  of_one_rank,  ///< ranks may differ in it
+};
+
 /// What users are told about an option, and what follows from the present values of its owner.
 struct OptionInfo {
   std::string name;     ///< "block-momentum": the key of configuration files, with dashes before it the flag
   std::string group{};  ///< heading in the help
-  std::string kind{};   ///< BOOLEAN, INT, UINT, FLOAT or TEXT; "" if it is described elsewhere (OptionList::uses)
+  std::string kind{};   ///< BOOLEAN, INT, UINT, FLOAT, TEXT, PATH; "" if it is described elsewhere (OptionList::uses)
   std::string range{};  ///< of a number, "0 to below 1"
   std::vector<std::string> values{};  ///< of a choice
   std::string by_default{};
   std::string help{};
+  std::set<OptionMark> marks{};
   std::function<void(const std::string&)> check{};          ///< throws OptionError for a text that is no value
   std::function<CatalogueInfo()> catalogue{};               ///< if the value names one of its entries
   std::function<std::string(const std::string&)> expand{};  ///< the value that a text stands for, if it is another
@@ -33,10 +45,13 @@ struct OptionInfo {
   std::string off{};        ///< a value that may be given even if the option has no effect
 
   // With the present values.
+  std::string value{};    ///< as text; of an entry's option the given one, or the default
   std::string chosen{};   ///< from the catalogue
   std::string unused{};   ///< why it has no effect: what follows its name in a message, "needs `auto-minibatch`"
   std::string refines{};  ///< the option that switches on what this one adjusts; if that was given, this one is no error
   std::string refused{};  ///< why it cannot be combined with another option
+
+  bool is(OptionMark mark) const { return marks.contains(mark); }
 };
 
 /// A value as given: the text of a number, a truth value or a name.

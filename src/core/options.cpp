@@ -59,7 +59,12 @@ DescribedOption OptionList::argument(const std::string& name, std::string& value
 }
 
 DescribedOption OptionList::arguments(const std::string& name, std::vector<std::string>& values, const std::string& help) {
-  return add({.name = name, .kind = "TEXT", .help = help, .positional = true, .many = true},
+  return add({.name = name,
+              .kind = "TEXT",
+              .help = help,
+              .positional = true,
+              .many = true,
+              .value = format("{}", join(values, " "))},
              [&values](const std::string& text) { values.push_back(text); });
 }
 
@@ -127,20 +132,25 @@ void OptionList::collect(const CatalogueInfo& catalogue, Settings& settings) {
   for (OptionInfo& option : found) {
     const std::string name = option.name;
     option.unused = option.refines = option.refused = "";  // these are by its defaults
+    const auto given = settings.find(name);
+    if (given != settings.end()) option.value = given->second.text();
     if (users[name].size() <= most_users) option.help = format("{}: {}", join(users[name], ", "), option.help);
     if (option.catalogue) {
       inner.push_back(option.catalogue());
-      const auto given = settings.find(name);
-      option.chosen = given == settings.end() ? option.by_default : given->second.text();
+      option.chosen = option.value;
     }
-    const auto set = [name, check = option.check, &settings](const std::string& text) {
-      if (check) check(text);
-      settings[name] = text;
-    };
     group_ = option.group;
-    add(std::move(option), set);
+    add(std::move(option), nullptr);
+    keep_in(settings, members_.back());
   }
   for (const CatalogueInfo& one : inner) collect(one, settings);
+}
+
+void OptionList::keep_in(Settings& settings, Member& member) {
+  member.set = [name = member.info.name, check = member.info.check, &settings](const std::string& text) {
+    if (check) check(text);
+    settings[name] = text;
+  };
 }
 
 void OptionList::judge(const EntryInfo& entry, const Settings& settings) {
@@ -182,6 +192,7 @@ DescribedOption OptionList::add(OptionInfo info, std::function<void(const std::s
   OptionInfo* const known = info.kind.empty() ? find(info.name) : nullptr;  // two parts may use what is described elsewhere
   if (known == nullptr) {
     if (info.group.empty()) info.group = group_;
+    if (info.value.empty()) info.value = info.by_default;
     members_.push_back({std::move(info), std::move(set)});
   }
   DescribedOption option(known == nullptr ? members_.back().info : *known);

@@ -43,6 +43,17 @@ class DescribedOption {
     return *this;
   }
 
+  /// Its text is the path of a file or a folder.
+  DescribedOption path() const {
+    info_->kind = "PATH";
+    return *this;
+  }
+
+  DescribedOption mark(OptionMark mark) const {
+    info_->marks.insert(mark);
+    return *this;
+  }
+
   /// On the command line, not in files.
   DescribedOption typed_only() const {
     info_->typed_only = true;
@@ -208,6 +219,18 @@ class OptionList {
   /// headings of the entries. Given values become settings. chosen: entry whose conditions hold.
   void entries(const CatalogueInfo& catalogue, const std::string& chosen, Settings& settings);
 
+  /// The options of a part that reads them from `settings`. Given values become settings.
+  template <class Options>
+  void part(Settings& settings) {
+    Options options;
+    OptionList reader;
+    options.describe(reader);
+    reader.read(settings);
+    const std::size_t first = members_.size();
+    options.describe(*this);
+    for (std::size_t i = first; i < members_.size(); ++i) keep_in(settings, members_[i]);
+  }
+
   /// An option that is described elsewhere has an effect on this list's owner.
   void uses(const std::string& name) {
     add({.name = name}, [](const std::string&) {});
@@ -242,6 +265,7 @@ class OptionList {
   }
   static std::size_t index_of(const std::string& option, const std::string& text, const std::vector<std::string>& names);
   void collect(const CatalogueInfo& catalogue, Settings& settings);
+  static void keep_in(Settings& settings, Member& member);
   void judge(const EntryInfo& entry, const Settings& settings);
   OptionInfo* find(const std::string& name);
   DescribedOption add(OptionInfo info, std::function<void(const std::string&)> set);

@@ -90,8 +90,8 @@ void resolve(TrainingArguments& arguments) {
 void settle(const cli::OptionUse& use, TrainingArguments& arguments) {
   use.check();
   train::TrainingOptions& options = arguments.options;
-  for (core::Settings* settings :
-       {&options.loss_settings, &options.strategy_settings, &options.optimiser.settings, &options.schedule.settings})
+  for (core::Settings* settings : {&options.loss_settings, &options.loop_settings, &options.strategy_settings,
+                                   &options.optimiser.settings, &options.schedule.settings})
     use.keep_used(*settings);
   if (arguments.gradient_bits != 32)
     options.strategy_settings["compression"] = core::format("bits:{}", arguments.gradient_bits);

@@ -27,7 +27,7 @@ TrainingOptions phase_of(const TrainingOptions& options, std::size_t machine) {
   phase.minibatch = pretraining.minibatch;
   phase.minibatch_search = {};
   phase.ema_decay = 0;
-  phase.target_error = -1;
+  phase.loop_settings.clear();
   phase.parallel_start_epoch = 1;
   phase.servers.record.clear();  // the order is recorded for the network's training only
   return phase;

@@ -45,27 +45,27 @@ Result Trainer::run_to_the_end() {
   if (run_.everybody.rank() == 0 && run_.output.begin) run_.output.begin();
   run_.start_s = run_.worker.comm().now_s() - run_.output.resumed_at_s.value_or(0);
   if (!run_.output.resume_phase && !initial_.empty()) run_.write_model(0);
-  for (const auto& observer : observers_) observer->before_training();
+  for (const auto& observer : run_.observers) observer->before_training();
   run_.result.training_s = run_.elapsed_s();
   for (; run_.epoch <= run_.options.epochs; ++run_.epoch) {
     train_epoch();
-    if (run_.reached_target()) break;
+    if (run_.ending != Ending::open) break;
   }
-  for (const auto& observer : observers_) observer->after_training();
+  for (const auto& observer : run_.observers) observer->after_training();
   return finish();
 }
 
 void Trainer::train_epoch() {
-  for (const auto& observer : observers_) observer->before_epoch();
+  for (const auto& observer : run_.observers) observer->before_epoch();
   if (run_.block == 0) run_.sums = {};
   run_.traffic.resume();
   run_.loop.run(run_.setting(), {.first_block = run_.block}, run_.sums, [&](const EpochLoop::Progress& at) {
     run_.block = at.done;
-    for (const auto& observer : observers_) observer->after_block(at);
+    for (const auto& observer : run_.observers) observer->after_block(at);
     if (run_.output.after_block) run_.output.after_block();
   });
   run_.block = 0;
-  for (const auto& observer : observers_) observer->after_epoch();
+  for (const auto& observer : run_.observers) observer->after_epoch();
   run_.traffic.pause();
   run_.result.epochs = run_.epoch;
 }
@@ -92,14 +92,7 @@ void Trainer::start() {
 
 void Trainer::check() {
   const TrainingOptions& options = run_.options;
-  const bool scores = run_.source.samples(data::Subset::valid) > 0;
-  if (options.target_error >= 0 && !scores)
-    throw core::ConfigError(core::format("'{}' has no validation samples; `target-error` needs some", options.data));
-  if (options.keep_best && run_.output.last_phase && !scores)
-    throw core::ConfigError(core::format("'{}' has no validation samples; `keep-best` needs some", options.data));
-  if (run_.schedule->needs_validation() && !scores && options.epochs > 0)
-    throw core::ConfigError(
-        core::format("'{}' has no validation samples; `schedule` {} needs some", options.data, options.schedule.name));
+  for (const auto& observer : run_.observers) observer->check();
   const std::size_t splits = run_.source.partition->workers();
   if (run_.blocks.strategy().share() == strategies::Share::block && splits != static_cast<std::size_t>(run_.worker.size()))
     throw core::ConfigError(

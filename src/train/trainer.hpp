@@ -2,7 +2,6 @@
 
 #include <span>
 
-#include "train/observers/loop_observer.hpp"
 #include "train/training_run.hpp"
 
 namespace paragrad::train {
@@ -14,7 +13,7 @@ class Trainer {
   /// worker: in the group that the strategy synchronises. everybody: among all workers of the run. initial: see train().
   Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const WorkerInput& input,
           const MakeLearner& make_learner, const Output& output, std::span<const float> initial)
-      : run_(worker, everybody, options, input, make_learner, output), initial_(initial), observers_(observers_of(run_)) {}
+      : run_(worker, everybody, options, input, make_learner, output), initial_(initial) {}
   Result run();
 
  private:
@@ -29,7 +28,6 @@ class Trainer {
 
   TrainingRun run_;
   std::span<const float> initial_;
-  LoopObservers observers_;
 };
 
 }  // namespace paragrad::train

@@ -7,6 +7,7 @@
 #include "nn/node_text.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "optim/local_optimiser.hpp"
+#include "train/observers/loop_observer.hpp"
 #include "train/step_sizes.hpp"
 
 namespace paragrad::train {
@@ -14,9 +15,6 @@ namespace {
 
 constexpr core::Limits<int> epochs_range{.least = 0, .most = 1000000}, from_one{.least = 1, .most = 1000000};
 constexpr core::Limits<std::size_t> parts_range{.least = 0, .most = 100000000};
-
-constexpr const char* network_only = "applies to the training of the network, but `epochs` 0 only pretrains";
-constexpr const char* not_timed = "has no effect in a timing run";
 
 std::string not_with_servers(const TrainingOptions& options, const std::string& why) {
   return core::format("cannot be used with '{}', {}: leave it out", options.strategy, why);
@@ -27,9 +25,8 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
   const auto used_by_network = [&](const core::DescribedOption& option) {
     return option.when(options.epochs > 0, network_only);
   };
-  used_by_network(list.number("target-error", options.target_error, {.least = -1, .most = 1},
-                              "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: "
-                              "train all epochs)"));
+  for (const LoopObserverEntry& observer : loop_observers())
+    if (observer.describe != nullptr) observer.describe(list, options);
   list.number("validations", options.validations, from_one,
               "validation runs per epoch of all workers, spread over its blocks; in-flight gradients are applied first")
       .off("1")
@@ -39,10 +36,13 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
                               "(0: none)"))
       .off("0")
       .unless(has_servers(options), not_with_servers(options, "whose workers agree only at the end of an epoch"));
-  used_by_network(list.flag("keep-best", options.keep_best, "end with the model that has the lowest validation error"))
+  used_by_network(list.flag("keep-best", options.keep_best, "end with the model that has the lowest validation error")
+                      .mark(core::OptionMark::unpredicted))
       .when(options.computes, not_timed);
   list.number("epochs", options.epochs, epochs_range,
               "passes over the training set (0: pretrain only, see `pretrain-epochs`)")
+      .mark(core::OptionMark::common)
+      .mark(core::OptionMark::tabled)
       .unless(options.epochs == 0 && options.pretraining.epochs == 0,
               "0 trains nothing: give `epochs` 1 or more, or `pretrain-epochs`");
 }
@@ -54,6 +54,7 @@ void describe_task(core::OptionList& list, TrainingOptions& options) {
             core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
                          "440-5x1024-1000:relu, or file:PATH, a text of nodes, or zoo:NAME: {}",
                          core::join(nn::zoo_catalogue().names(), ", ")))
+      .mark(core::OptionMark::common)
       .required()
       .expand(nn::read_model);
   options.describe_loss(list);
@@ -62,9 +63,11 @@ void describe_task(core::OptionList& list, TrainingOptions& options) {
     list.entries(nn::loss_catalogue(), options.loss, options.loss_settings);
   }
   describe_end(list, options);
-  list.number("seed", options.seed, core::any_seed,
-              "random seed of initial weights, partition, order of blocks and samples");
+  list.number("seed", options.seed, core::any_seed, "random seed of initial weights, partition, order of blocks and samples")
+      .mark(core::OptionMark::unpredicted);
   list.text("init", options.init, "checkpoint to start from")
+      .path()
+      .mark(core::OptionMark::unpredicted)
       .when(options.computes, not_timed)
       .unless(options.pretraining.epochs > 0, "and `pretrain-epochs` both provide the initial model: give only one of them");
 }
@@ -72,15 +75,20 @@ void describe_task(core::OptionList& list, TrainingOptions& options) {
 void describe_distribution(core::OptionList& list, TrainingOptions& options) {
   const core::CatalogueInfo strategies = strategies::strategy_catalogue();
   list.group("Distribution");
-  list.entry("strategy", options.strategy, strategies::strategy_catalogue, "distributed training algorithm");
+  list.entry("strategy", options.strategy, strategies::strategy_catalogue, "distributed training algorithm")
+      .mark(core::OptionMark::common)
+      .mark(core::OptionMark::tabled);
   list.number("blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per epoch")
+      .mark(core::OptionMark::common)
+      .mark(core::OptionMark::tabled)
       .when(options.sync_period == 0, "conflicts with `sync-period`, which sets the number of blocks: give one of them");
   list.number("sync-period", options.sync_period, {.least = 0, .most = 1'000'000'000'000},
               "samples per worker between two synchronisations, which sets the number of blocks (0: use `blocks`; CNTK's "
               "defaults are 40000 for model_averaging, 120000 for bmuf)");
   list.number("max-blocks", options.max_blocks, core::any_count,
               "number of blocks to train in each epoch; the rest are skipped (0: all)");
-  list.number("splits", options.splits, parts_range, "N: splits per block (0: one per worker)");
+  list.number("splits", options.splits, parts_range, "N: splits per block (0: one per worker)")
+      .mark(core::OptionMark::tabled);
   list.flag("shuffle", options.shuffle,
             "take the samples of each block, or of each worker's split, in a new random order in every epoch; otherwise the "
             "minibatches are the same in all epochs")
@@ -95,7 +103,9 @@ void describe_distribution(core::OptionList& list, TrainingOptions& options) {
                                                      "whose workers proceed independently, as those of one replica "
                                                      "cannot"));
   list.flag("sync-batch-norm", options.sync_batch_norm,
-            "batch normalisation with the statistics of the whole minibatch over all workers, not of each worker's part");
+            "batch normalisation with the statistics of the whole minibatch over all workers, not of each worker's part")
+      .unless(options.tensor_parallel > 1, "cannot be combined with `tensor-parallel`: leave one out")
+      .unless(options.parallel_start_epoch > 1, "cannot be combined with `parallel-start-epoch`: leave one out");
   list.flag("balance", options.balance, "give faster workers more samples, according to their speed measured block by block")
       .unless(options.tensor_parallel > 1,
               "cannot be combined with `tensor-parallel`, whose workers need equal shares of "
@@ -114,7 +124,8 @@ void describe_optimiser(core::OptionList& list, TrainingOptions& options) {
   const core::CatalogueInfo optimisers = optim::optimiser_catalogue();
   list.group("Local optimiser");
   list.entry("optimiser", options.optimiser.name, optim::optimiser_catalogue,
-             "update rule of the parameters, at each worker or at the parameter servers");
+             "update rule of the parameters, at each worker or at the parameter servers")
+      .mark(core::OptionMark::common);
   list.entries(optimisers, options.optimiser.name, options.optimiser.settings);
   const auto condition = list.only_when(options.epochs > 0, network_only);
   list.number("momentum", options.momentum, core::below_one, "momentum coefficient per minibatch")
@@ -148,6 +159,8 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
   {
     const auto condition = list.only_when(options.epochs > 0, network_only);
     list.number("learning-rate", schedule.initial_rate, core::above_zero, "initial learning rate")
+        .mark(core::OptionMark::common)
+        .mark(core::OptionMark::rescalable)
         .without_default()
         .when(!per_sample, "cannot be combined with `lr-per-sample`: give one of them");
     list.choice("learning-rate-per", options.rate_per, {"minibatch", "sample"},
@@ -156,6 +169,7 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
         .when(!per_sample, "is implied by `lr-per-sample`: leave it out");
     list.number("lr-per-sample", options.rate_per_sample, core::above_zero,
                 "initial learning rate per sample, instead of `learning-rate`")
+        .mark(core::OptionMark::rescalable)
         .without_default();
   }
   list.number("warm-up", schedule.warm_up_epochs, core::zero_or_more,
@@ -171,7 +185,9 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
 void describe_minibatch(core::OptionList& list, TrainingOptions& options) {
   list.group("Minibatch");
   list.number("minibatch", options.minibatch, core::any_count,
-              "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)");
+              "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)")
+      .mark(core::OptionMark::common)
+      .mark(core::OptionMark::rescalable);
   list.number("micro-batch", options.micro_batch, core::any_count,
               "process each worker's part of a minibatch in micro-batches of at most this many samples, whose gradients are "
               "added up: the same step with less memory for activations (0: all at once)");
@@ -207,7 +223,10 @@ void PretrainingOptions::describe(core::OptionList& list, const std::string& opt
 }
 
 void TrainingOptions::describe_samples(core::OptionList& list) {
-  list.text("data", data, "data file (HDF5, see data/README.md)");
+  list.text("data", data, "data file (HDF5, see data/README.md)")
+      .path()
+      .mark(core::OptionMark::common)
+      .mark(core::OptionMark::unpredicted);
   list.text("context", context, "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
       .when(!data.empty(), "applies to the frames of a data file: give `data` too, or leave it out");
   list.text("chunks", chunks,

@@ -57,7 +57,6 @@ struct TrainingOptions {
   std::size_t micro_batch = 0;   ///< most samples that a worker computes on at once; 0: its whole part of the minibatch
   MinibatchSearchOptions minibatch_search;
   int epochs = 10;              ///< maximum; 0: pretraining only
-  double target_error = -1;     ///< stop after the first epoch whose validation error is no larger; below 0: never
   int validations = 1;          ///< per epoch, spread over its blocks, the last at its end
   double ema_decay = 0;         ///< of the mean of the model over blocks, see ModelMean; 0: none
   bool keep_best = false;       ///< end with the model of the lowest validation error
@@ -67,6 +66,8 @@ struct TrainingOptions {
   bool shuffle = false;         ///< a new order of the samples in every epoch, see PlanOptions
   bool balance = false;         ///< divide the data by the measured speeds of the workers, see Balance
   std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks and samples
+
+  core::Settings loop_settings;  ///< options of the observers of the loop
 
   std::string init;                ///< checkpoint to start from
   PretrainingOptions pretraining;  ///< makes the initial model instead of init
@@ -86,6 +87,11 @@ struct TrainingOptions {
   void describe_samples(core::OptionList& list);
   core::DescribedOption describe_loss(core::OptionList& list);
 };
+
+// Why an option has no effect.
+inline constexpr const char* network_only = "applies to the training of the network, but `epochs` 0 only pretrains";
+inline constexpr const char* not_timed = "has no effect in a timing run";
+inline constexpr const char* unscored = "needs the validation error, which a timing run does not compute: leave it out";
 
 /// The schedule's rate and number of epochs from the other options.
 void settle_rate(TrainingOptions& options);

@@ -65,6 +65,7 @@ TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const 
       minibatch(options.minibatch) {
   result.pretraining_s = output.earlier_s;
   result.pretraining_samples = output.earlier_samples;
+  observers = observers_of(*this);
 }
 
 void TrainingRun::start_strategy() {
@@ -106,6 +107,11 @@ bool TrainingRun::add_up(std::span<double> values) {
   if (auto* const strategy = served()) return strategy->add_up(worker, values);
   comm::sum_in_rank_order(worker.comm(), values);
   return true;
+}
+
+void TrainingRun::expect_validation(std::string_view why) const {
+  if (source.samples(data::Subset::valid) == 0)
+    throw core::ConfigError(core::format("'{}' has no validation samples; {}", options.data, why));
 }
 
 void TrainingRun::expect_finite(std::span<const float> model) const {
@@ -160,6 +166,8 @@ core::StateView TrainingRun::describe() {
   add_state(all, "times", times);
   add_state(all, "reported", report);
   add_state(all, "traffic", traffic);
+  const std::vector<LoopObserverEntry> entries = loop_observers();
+  for (std::size_t i = 0; i < observers.size(); ++i) add_state(all, entries[i].name, *observers[i]);
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "comm/operations.hpp"
 #include "comm/worker.hpp"
@@ -12,6 +13,7 @@
 #include "train/evaluator.hpp"
 #include "train/input/worker_input.hpp"
 #include "train/model_mean.hpp"
+#include "train/observers/loop_observer.hpp"
 #include "train/output.hpp"
 #include "train/report.hpp"
 #include "train/result.hpp"
@@ -20,6 +22,13 @@
 #include "train/training_options.hpp"
 
 namespace paragrad::train {
+
+/// Why a training ends before its last epoch.
+enum class Ending {
+  open,     ///< it does not, as far as is known
+  reached,  ///< its model is as good as wanted
+  stalled   ///< its model does not become better
+};
 
 /// One training on one worker: its parts, how far it has got, and what several observers of its loop do. The other workers
 /// make the same calls.
@@ -46,7 +55,7 @@ struct TrainingRun {
   int epoch = 1;
   std::size_t block = 0;  ///< of the epoch, the next to be trained
   std::size_t minibatch;  ///< of the epoch
-  bool is_over = false;   ///< no epoch follows the one just validated
+  Ending ending = Ending::open;
   bool strategy_started = false;
   bool shows_model = false;  ///< contributes its model, or its part of it, to worker 0's folder, if there is one
   double start_s = 0;
@@ -61,7 +70,7 @@ struct TrainingRun {
   bool parallel() const { return epoch >= options.parallel_start_epoch; }  ///< the epoch is trained by all workers
   strategies::ServedStrategy* served() { return strategy_started ? blocks.served() : nullptr; }
   double elapsed_s() const { return worker.comm().now_s() - start_s; }
-  bool reached_target() const { return result.valid.error <= options.target_error; }
+  bool is_over() const { return ending != Ending::open || epoch == options.epochs; }  ///< after the epoch just validated
   EpochSetting setting() const {
     return {.epoch = epoch, .schedule = schedule.get(), .minibatch = minibatch, .alone = !parallel()};
   }
@@ -78,6 +87,9 @@ struct TrainingRun {
 
   /// Sums values over the workers; see AddUp.
   bool add_up(std::span<double> values);
+
+  /// Throws ConfigError if there are no validation samples. why: what follows in the message.
+  void expect_validation(std::string_view why) const;
 
   /// Throws ConfigError unless all weights are finite numbers. They may come from the host, as no device counts the check.
   void expect_finite(std::span<const float> model) const;
@@ -96,6 +108,8 @@ struct TrainingRun {
 
   /// The state that training changes.
   core::StateView describe();
+
+  LoopObservers observers;
 };
 
 /// Adds the state of one part, which describes itself, to the whole.

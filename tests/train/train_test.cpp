@@ -134,13 +134,13 @@ TEST_CASE("a training with a target ends with the epoch that meets it, as one of
   task.options.epochs = 20;
   task.options.strategy = GENERATE("sgd", "bmuf");
   const int workers = task.options.strategy == "sgd" ? 1 : 2;
-  task.options.target_error = 0.5;  // chance: 0.83
+  task.options.loop_settings["target-error"] = 0.5;  // chance: 0.83
   task.options.schedule.initial_rate = 0.02;
   const train::Result met = task.simulate(workers);
   REQUIRE(met.epochs > 1);
   REQUIRE(met.epochs < 20);
   CHECK(met.valid.error <= 0.5);
-  task.options.target_error = 0;
+  task.options.loop_settings["target-error"] = 0;
   task.options.epochs = met.epochs - 1;
   CHECK(task.simulate(workers).valid.error > 0.5);
   task.options.epochs = met.epochs;
@@ -299,7 +299,7 @@ TEST_CASE("newbob does not go back from the epoch that meets the target", "[trai
          ++epoch) {  // the first to have the fewest errors, but not the least loss
       const double loss = records[epoch - 1]["valid_loss"], error = records[epoch - 1]["valid_error"];
       if (loss > least_loss && error < least_error) {
-        task.options.target_error = error;
+        task.options.loop_settings["target-error"] = error;
         CHECK(task.simulate(1).epochs == static_cast<int>(epoch));
         ++met;
         break;

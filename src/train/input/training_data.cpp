@@ -171,9 +171,6 @@ void check_statistics(const TrainingOptions& options, const nn::Graph& network) 
         core::format("workers of '{}' do not share all minibatches, whose statistics `sync-batch-norm` takes: "
                      "leave it out, or choose data_parallel",
                      options.strategy));
-  if (options.tensor_parallel > 1 || options.parallel_start_epoch > 1)
-    throw core::ConfigError(core::format("`sync-batch-norm` cannot be combined with `{}`: leave one out",
-                                         options.tensor_parallel > 1 ? "tensor-parallel" : "parallel-start-epoch"));
 }
 
 /// With a synchronisation period: the number of blocks that makes the splits about that long.

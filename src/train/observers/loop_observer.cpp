@@ -2,11 +2,17 @@
 
 namespace paragrad::train {
 
+std::vector<LoopObserverEntry> loop_observers() {
+  return {
+#define OBSERVER(name) name##_observer(),
+#include "train/observers/catalogue.def"
+#undef OBSERVER
+  };
+}
+
 LoopObservers observers_of(TrainingRun& run) {
   LoopObservers all;
-  for (const auto make : {make_warm_start, make_minibatch_tuning, make_model_averaging, make_validation,
-                          make_rate_scheduling, make_state_saving})
-    all.push_back(make(run));
+  for (const LoopObserverEntry& entry : loop_observers()) all.push_back(entry.make(run));
   return all;
 }
 

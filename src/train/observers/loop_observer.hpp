@@ -3,10 +3,13 @@
 #include <memory>
 #include <vector>
 
+#include "core/options.hpp"
+#include "core/state_view.hpp"
 #include "train/epoch_loop.hpp"
 
 namespace paragrad::train {
 
+struct TrainingOptions;
 struct TrainingRun;
 
 /// Watches the loop of a training. All workers have the same observers, and each call is made on all of them (after_block,
@@ -16,11 +19,17 @@ class LoopObserver {
   explicit LoopObserver(TrainingRun& run) : run_(run) {}
   virtual ~LoopObserver() = default;
 
+  /// Throws ConfigError if the data do not allow what the options want of it.
+  virtual void check() const {}
+
   virtual void before_training() {}
   virtual void before_epoch() {}
   virtual void after_block(const EpochLoop::Progress& /*at*/) {}
   virtual void after_epoch() {}
   virtual void after_training() {}
+
+  /// What it has to know again when the training is resumed.
+  virtual void describe_state(core::StateView& /*state*/) {}
 
  protected:
   TrainingRun& run_;
@@ -28,15 +37,27 @@ class LoopObserver {
 
 using LoopObservers = std::vector<std::unique_ptr<LoopObserver>>;
 
-/// The observers of a training, in the order in which they are called.
+struct LoopObserverEntry {
+  const char* name;
+  std::unique_ptr<LoopObserver> (*make)(TrainingRun& run);
+
+  /// Describes the options that it has for itself, whose values are in `loop_settings`. Null: it has none.
+  void (*describe)(core::OptionList& list, TrainingOptions& training) = nullptr;
+};
+
+/// All observers, in the order in which they are called.
+std::vector<LoopObserverEntry> loop_observers();
+
 LoopObservers observers_of(TrainingRun& run);
 
+template <class Observer>
+std::unique_ptr<LoopObserver> make_observer(TrainingRun& run) {
+  return std::make_unique<Observer>(run);
+}
+
 // One file each.
-std::unique_ptr<LoopObserver> make_warm_start(TrainingRun& run);
-std::unique_ptr<LoopObserver> make_minibatch_tuning(TrainingRun& run);
-std::unique_ptr<LoopObserver> make_model_averaging(TrainingRun& run);
-std::unique_ptr<LoopObserver> make_validation(TrainingRun& run);
-std::unique_ptr<LoopObserver> make_rate_scheduling(TrainingRun& run);
-std::unique_ptr<LoopObserver> make_state_saving(TrainingRun& run);
+#define OBSERVER(name) LoopObserverEntry name##_observer();
+#include "train/observers/catalogue.def"
+#undef OBSERVER
 
 }  // namespace paragrad::train

@@ -46,6 +46,6 @@ class MinibatchTuning : public LoopObserver {
 
 }  // namespace
 
-std::unique_ptr<LoopObserver> make_minibatch_tuning(TrainingRun& run) { return std::make_unique<MinibatchTuning>(run); }
+LoopObserverEntry minibatch_tuning_observer() { return {"minibatch_tuning", make_observer<MinibatchTuning>}; }
 
 }  // namespace paragrad::train

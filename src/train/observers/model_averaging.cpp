@@ -16,6 +16,6 @@ class ModelAveraging : public LoopObserver {
 
 }  // namespace
 
-std::unique_ptr<LoopObserver> make_model_averaging(TrainingRun& run) { return std::make_unique<ModelAveraging>(run); }
+LoopObserverEntry model_averaging_observer() { return {"model_averaging", make_observer<ModelAveraging>}; }
 
 }  // namespace paragrad::train

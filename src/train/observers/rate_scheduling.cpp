@@ -1,3 +1,4 @@
+#include "core/format.hpp"
 #include "train/observers/loop_observer.hpp"
 #include "train/training_run.hpp"
 
@@ -9,11 +10,17 @@ class RateScheduling : public LoopObserver {
  public:
   using LoopObserver::LoopObserver;
 
+  void check() const override {
+    const TrainingOptions& options = run_.options;
+    if (run_.schedule->needs_validation() && options.epochs > 0)
+      run_.expect_validation(core::format("`schedule` {} needs some", options.schedule.name));
+  }
+
   void after_epoch() override {
     const bool goes_back = run_.schedule->observe(run_.epoch, run_.result.valid.loss);
-    if (goes_back && !run_.reached_target())
+    if (goes_back && run_.ending != Ending::reached)
       restart_from_best();
-    else if (run_.parallel() && !run_.is_over)
+    else if (run_.parallel() && !run_.is_over())
       run_.resume_work();
   }
 
@@ -28,6 +35,6 @@ class RateScheduling : public LoopObserver {
 
 }  // namespace
 
-std::unique_ptr<LoopObserver> make_rate_scheduling(TrainingRun& run) { return std::make_unique<RateScheduling>(run); }
+LoopObserverEntry rate_scheduling_observer() { return {"rate_scheduling", make_observer<RateScheduling>}; }
 
 }  // namespace paragrad::train

@@ -37,7 +37,7 @@ class StateSaving : public LoopObserver {
   }
 
   void after_epoch() override {
-    if (run_.output.state_every_blocks > 0 && !run_.is_over) save(run_.epoch + 1);
+    if (run_.output.state_every_blocks > 0 && !run_.is_over()) save(run_.epoch + 1);
   }
 
  private:
@@ -148,6 +148,6 @@ class StateSaving : public LoopObserver {
 
 }  // namespace
 
-std::unique_ptr<LoopObserver> make_state_saving(TrainingRun& run) { return std::make_unique<StateSaving>(run); }
+LoopObserverEntry state_saving_observer() { return {"state_saving", make_observer<StateSaving>}; }
 
 }  // namespace paragrad::train

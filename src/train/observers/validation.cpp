@@ -15,6 +15,10 @@ class Validation : public LoopObserver {
  public:
   using LoopObserver::LoopObserver;
 
+  void check() const override {
+    if (run_.keeps_best()) run_.expect_validation("`keep-best` needs some");
+  }
+
   void after_block(const EpochLoop::Progress& at) override {
     if (run_.report.is_watched())
       run_.report.advance(at.samples,
@@ -30,7 +34,6 @@ class Validation : public LoopObserver {
     if (run_.parallel()) run_.show_model();
     validate(run_.epoch);
     run_.samples_before = run_.result.samples;
-    run_.is_over = run_.epoch == run_.options.epochs || run_.reached_target();
     if (!run_.keeps_best()) run_.write_model(run_.epoch);
     if (run_.leads()) run_.expect_finite_optimiser();
     tell(0);
@@ -101,6 +104,6 @@ class Validation : public LoopObserver {
 
 }  // namespace
 
-std::unique_ptr<LoopObserver> make_validation(TrainingRun& run) { return std::make_unique<Validation>(run); }
+LoopObserverEntry validation_observer() { return {"validation", make_observer<Validation>}; }
 
 }  // namespace paragrad::train

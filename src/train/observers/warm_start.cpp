@@ -33,6 +33,6 @@ class WarmStart : public LoopObserver {
 
 }  // namespace
 
-std::unique_ptr<LoopObserver> make_warm_start(TrainingRun& run) { return std::make_unique<WarmStart>(run); }
+LoopObserverEntry warm_start_observer() { return {"warm_start", make_observer<WarmStart>}; }
 
 }  // namespace paragrad::train
