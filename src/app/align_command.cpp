@@ -18,7 +18,7 @@ struct AlignArguments : ScoringArguments {
 
   void describe(core::OptionList& list) {
     ScoringArguments::describe(list);
-    list.text("out", out, "data file to write").required();
+    list.text("out", out, "data file to write").path().required();
   }
 };
 

@@ -34,7 +34,7 @@ struct CalibrateArguments {
   bool quiet = false;
 
   void describe(core::OptionList& list) {
-    list.text("out", out, "platform file to write");
+    list.text("out", out, "platform file to write").path();
     worlds::describe_device(list, device);
     list.text("largest-message", largest_message, "size of the longest message to measure")
         .when(comm::under_mpiexec(), "is for messages between ranks: start several with mpiexec");
@@ -156,7 +156,7 @@ int run(CalibrateArguments& arguments, const CLI::App& parser) {
   if (alone) largest_message(arguments.largest_message);  // report errors in the value first
   cli::use_of(parser, arguments).check();
   CalibrationJob job(arguments);
-  return worlds::make_real_world(parser, arguments.device)->run(job);
+  return worlds::make_real_world(worlds::facts_of(parser.get_name(), arguments), arguments.device)->run(job);
 }
 
 }  // namespace

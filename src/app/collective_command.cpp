@@ -11,6 +11,7 @@
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
 #include "cli/option_values.hpp"
+#include "comm/collectives/hierarchy.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
@@ -169,7 +170,9 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
   const std::string config = use.config();
   if (!real) return run_emulated(arguments, config);
   CollectiveJob job(arguments, config);
-  return worlds::make_real_world(parser, arguments.device, {.per_node = arguments.workers_per_node})->run(job);
+  return worlds::make_real_world(worlds::facts_of(parser.get_name(), arguments), arguments.device,
+                                 {.per_node = arguments.workers_per_node})
+      ->run(job);
 }
 
 }  // namespace
@@ -185,7 +188,7 @@ void CollectiveArguments::describe(core::OptionList& list) {
   list.words("bytes", bytes,
              "sizes of each worker's whole array (all_to_all: the one it sends), separated by commas, such as "
              "1kB,1MB,100MB");
-  list.number("workers-per-node", workers_per_node, {.least = 0, .most = 1000000},
+  list.number(comm::collectives::option_of_nodes, workers_per_node, {.least = 0, .most = 1000000},
               "collectives hierarchical and auto: workers per node (0: as detected)")
       .off("0");
   list.number("repeat", repeat, {.least = 0, .most = 1000000},
@@ -199,7 +202,7 @@ void CollectiveArguments::describe(core::OptionList& list) {
   worlds::describe_network(list, network).when(!real, only_emulated);
   worlds::describe_oversubscribe(list, oversubscribe).when(!real, only_emulated);
   list.group("Run");
-  list.text("out", out, "run folder for configuration, manifest and metrics");
+  list.text("out", out, "run folder for configuration, manifest and metrics").path();
   worlds::describe_overwrite(list, overwrite, out);
 }
 

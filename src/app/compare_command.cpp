@@ -11,7 +11,7 @@
 #include "runs/finished_run.hpp"
 #include "runs/prediction.hpp"
 #include "runs/run_labels.hpp"
-#include "runs/run_output.hpp"
+#include "runs/run_options.hpp"
 #include "system/files.hpp"
 
 namespace paragrad::app {
@@ -30,7 +30,7 @@ struct CompareArguments {
   std::string format = "text";
 
   void describe(core::OptionList& list) {
-    list.arguments("runs", folders, "folders of finished runs; of a search's folder, its finished runs").required();
+    list.arguments("runs", folders, "folders of finished runs; of a search's folder, its finished runs").path().required();
     list.choice("format", format, runs::comparison_formats(), "format of the table; csv and json keep full precision");
   }
 };

@@ -53,7 +53,7 @@ struct PartitionArguments {
   std::uint64_t seed = 1;
 
   void describe(core::OptionList& list) {
-    list.argument("file", file, "data file").required();
+    list.argument("file", file, "data file").path().required();
     list.number("workers", workers, {.least = 1, .most = 10000000}, "N: splits per block").required();
     list.number("blocks", blocks, {.least = 0, .most = 100000000}, "M: number of blocks");
     list.quantity("split-duration", split_s, core::Unit::time,
@@ -102,7 +102,7 @@ void add_partition(CLI::App& data) {
 struct FileArguments {
   std::string file;
 
-  void describe(core::OptionList& list) { list.argument("file", file, "data file").required(); }
+  void describe(core::OptionList& list) { list.argument("file", file, "data file").path().required(); }
 };
 
 void add_info(CLI::App& data) {

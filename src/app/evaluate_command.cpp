@@ -27,6 +27,7 @@ struct EvaluateArguments : CheckpointArguments {
   void describe(core::OptionList& list) {
     list.arguments("checkpoint", checkpoints,
                    "checkpoint.h5 of a run; with several, the mean of their posteriors is scored as well")
+        .path()
         .required();
     CheckpointArguments::describe(list);
     describe_subset(list, subset);

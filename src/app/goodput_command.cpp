@@ -28,7 +28,7 @@ struct GoodputArguments {
   bool overwrite = false;
 
   void describe(core::OptionList& list) {
-    list.text("platform", platform, "platform file with a section [failures]").required();
+    list.text("platform", platform, "platform file with a section [failures]").path().required();
     list.numbers("nodes", nodes, {.least = 1, .most = 10000000},
                  "numbers of nodes, separated by commas (default: that of the platform file)");
     list.numbers("groups", groups, {.least = 1, .most = 1000000},
@@ -38,7 +38,7 @@ struct GoodputArguments {
                "work between two saved states, as times or auto (Daly's estimate), separated by commas (default: as in the "
                "platform file)");
     list.number("failures", failures, {.least = 1000, .most = 10'000'000'000}, "number of failures to simulate");
-    list.text("out", out, "run folder for configuration, manifest and the table's records");
+    list.text("out", out, "run folder for configuration, manifest and the table's records").path();
     worlds::describe_overwrite(list, overwrite, out);
   }
 };

@@ -45,7 +45,8 @@ struct LaunchArguments {
     list.number("ranks", ranks, {.least = 1, .most = 1000000}, "number of ranks at the start");
     list.number("least-ranks", least_ranks, {.least = 1, .most = 1000000}, "fewest ranks to continue with after deaths");
     list.text("ranks-file", ranks_file,
-              "file with the number of available ranks; whenever it is written, the training continues with that number");
+              "file with the number of available ranks; whenever it is written, the training continues with that number")
+        .path();
     list.number("grace", grace_s, {.least = 0, .most = 1e9}, "seconds to wait for the next state before stopping");
     list.text("launcher", launcher,
               "command that starts ranks, with {ranks} for their number; words are separated by blanks");
@@ -85,9 +86,12 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
   std::vector<char*> options;
   for (std::size_t i = 1; i < training.words.size(); ++i) options.push_back(training.words[i].data());
   if (cli::parse(*command.parser, options)) return std::nullopt;
-  const auto given = [&](const char* option) { return command.parser->get_option(option)->count() > 0; };
-  const auto number = [&](const char* option) { return given(option) ? command.parser->get_option(option)->as<long>() : 0; };
-  if (says(training.words, "--checkpoint-every") && number("--checkpoint-every") == 0)
+  const auto given = [&](const std::string& option) { return command.parser->get_option(option)->count() > 0; };
+  const auto number = [&](const std::string& option) {
+    return given(option) ? command.parser->get_option(option)->as<long>() : 0;
+  };
+  const std::string saving = core::format("--{}", runs::saving_option);
+  if (says(training.words, saving) && number(saving) == 0)
     throw core::ConfigError("'--checkpoint-every 0' cannot be launched: give another number, or leave it out");
   worlds::require_survivable(*command.parser);
   if (!given("--out")) throw core::ConfigError("a training that may be interrupted needs a run folder: give --out");
@@ -105,7 +109,7 @@ std::optional<Training> read_training(const LaunchArguments& arguments) {
     training.words.push_back(core::format("--workers={}", training.workers));
   }
   if (!given("--resume")) training.words.push_back("--resume");
-  if (number("--checkpoint-every") == 0) training.words.push_back("--checkpoint-every=1");
+  if (number(saving) == 0) training.words.push_back(saving + "=1");
   return training;
 }
 

@@ -116,7 +116,7 @@ struct PlatformArguments {
   std::string file;
 
   void describe(core::OptionList& list) {
-    list.argument("file", file, "platform file or built-in platform; without it, list these");
+    list.argument("file", file, "platform file or built-in platform; without it, list these").path();
   }
 };
 

@@ -28,6 +28,7 @@ struct PlotArguments {
   void describe(core::OptionList& list) {
     list.arguments("runs", runs,
                    "folders of runs, or of searches with all their runs; of unfinished runs, what there is so far")
+        .path()
         .required();
     // As in src/python/paragrad/plotting.py, which draws.
     list.choice("y", y, {"error", "loss", "train_error", "train_loss"},

@@ -39,7 +39,7 @@ void CheckpointArguments::describe(core::OptionList& list) {
 }
 
 void ScoringArguments::describe(core::OptionList& list) {
-  list.argument("checkpoint", checkpoint, "checkpoint.h5 of a run").required();
+  list.argument("checkpoint", checkpoint, "checkpoint.h5 of a run").path().required();
   CheckpointArguments::describe(list);
   list.number("prior-scale", prior_scale, core::any_number,
               "factor of the training set's log class priors, which are subtracted from the log posteriors");
@@ -50,7 +50,7 @@ void describe_subset(core::OptionList& list, std::string& subset) {
 }
 
 void describe_result(core::OptionList& list, std::string& file) {
-  list.text("result", file, "file to write the result to, as JSON");
+  list.text("result", file, "file to write the result to, as JSON").path();
 }
 
 data::Subset parse_subset(const std::string& name) {

@@ -40,7 +40,7 @@ template <class Job, class Arguments>
 cli::Command job_command(const cli::CommandText& text) {
   return cli::command_of<Arguments>(text, [](Arguments& arguments, const CLI::App& parser) {
     Job job(arguments, parser);
-    return worlds::make_world(parser, arguments.world, arguments.device)->run(job);
+    return worlds::make_world(worlds::facts_of(parser.get_name(), arguments), arguments.world, arguments.device)->run(job);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "app/commands.hpp"
 #include "app/program_parser.hpp"
@@ -8,12 +9,11 @@
 #include "cli/described_options.hpp"
 #include "cli/flat_toml.hpp"
 #include "cli/option_use.hpp"
-#include "cli/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/join.hpp"
 #include "core/printable.hpp"
 #include "search/job_array.hpp"
+#include "search/run_words.hpp"
 #include "search/search.hpp"
 #include "search/search_identity.hpp"
 #include "system/cores.hpp"
@@ -25,17 +25,22 @@
 namespace paragrad::app {
 namespace {
 
-/// What the search sets itself.
-const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed", "host-threads"};
+/// ": give --seeds", where the search has an option for what it sets itself.
+std::string instead_of(const std::string& option) {
+  search::SearchArguments arguments;
+  core::OptionList list;
+  arguments.describe(list);
+  for (const core::OptionInfo& info : list.infos())
+    if (info.name == option || info.name == option + "s") return core::format(": give --{}", info.name);
+  return "";
+}
 
 search::Space read_space(const search::SearchArguments& arguments, CLI::App& runs) {
   search::Space space;
+  const std::set<std::string> own = search::options_set_by_search();
   for (const cli::ConfigEntry& entry : cli::read_flat_toml(system::read_text(arguments.file), arguments.file)) {
-    if (not_of_the_file.contains(entry.key))
-      throw entry.error(core::format("'{}' is set by the search{}", entry.key,
-                                     entry.key == "seed"           ? ": give --seeds"
-                                     : entry.key == "host-threads" ? ": give --host-threads"
-                                                                   : ""));
+    if (own.contains(entry.key))
+      throw entry.error(core::format("'{}' is set by the search{}", entry.key, instead_of(entry.key)));
     cli::option_of(runs, entry);
     space.add(entry.key, entry.values);
   }
@@ -59,13 +64,11 @@ search::SearchPlan plan_of(const search::SearchArguments& arguments, const searc
 
 /// Empty if the command can read these options.
 std::string parse_error(const std::string& command, const search::Values& values, std::uint64_t seed) {
-  std::vector<std::string> words{core::format("--seed={}", seed), "--out=of-a-run"};
-  for (const auto& [option, value] : values)
-    words.push_back(core::format("--{}={}", option, search::with_seed(value, seed)));
+  std::vector<std::string> words = search::words_of_run({.command = command}, values, seed, "of-a-run", false);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   try {
-    cli::parse(*make_command(command).parser, arguments);
+    cli::parse(*make_command(command).parser, std::span(arguments).subspan(1));
     return "";
   } catch (const core::ConfigError& error) {
     return error.what();
@@ -105,26 +108,23 @@ std::vector<std::size_t> runs_of_part(std::size_t part, std::size_t number, std:
 }
 
 /// The search's command line up to the number of the part.
-std::vector<std::string> command_of_parts(const search::SearchArguments& arguments, const CLI::App& parser) {
+std::vector<std::string> command_of_parts(search::SearchArguments arguments) {
+  arguments.jobs_file.clear();
+  arguments.jobs = 1;
+  if (arguments.command == "simulate" && arguments.host_threads == 0) arguments.host_threads = 1;
   std::vector<std::string> command{system::own_program(), "search"};
-  const std::set<std::string> set_here{"write-jobs", "parts"};
-  for (const CLI::Option* const option : cli::named_options(parser))
-    if (option->count() > 0 && !set_here.contains(option->get_name().substr(2)))
-      command.push_back(core::format("{}={}", option->get_name(), core::join(option->results(), ",")));
-  if (arguments.command == "simulate" && arguments.host_threads == 0) command.push_back("--host-threads=1");
-  command.push_back("--jobs=1");
-  command.push_back(core::format("--parts={}", arguments.parts));
-  command.insert(command.end(), {arguments.file, "--part"});
+  for (const core::OptionInfo& given : cli::given_in(arguments)) command.push_back(cli::word_of(given));
+  command.push_back("--part");
   return command;
 }
 
-int write_jobs(const search::SearchArguments& arguments, const search::SearchPlan& plan, const CLI::App& parser) {
+int write_jobs(const search::SearchArguments& arguments, const search::SearchPlan& plan) {
   const system::FolderLock lock(arguments.folder);
   search::begin_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
   const search::JobArray array{.name = std::filesystem::path(arguments.jobs_file).stem(),
                                .working_folder = std::filesystem::current_path(),
                                .folder = arguments.folder,
-                               .command = command_of_parts(arguments, parser),
+                               .command = command_of_parts(arguments),
                                .runs = search::run_names(plan),
                                .tasks = arguments.parts,
                                .ranks = std::max(1, arguments.ranks),
@@ -138,13 +138,12 @@ int write_jobs(const search::SearchArguments& arguments, const search::SearchPla
 }
 
 int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
-  cli::OptionUse use = cli::use_of(parser, arguments);
-  use.check();
+  cli::use_of(parser, arguments).check();
   check(arguments);
   const cli::Command runs = make_command(arguments.command);
   const search::Space space = read_space(arguments, *runs.parser);
-  use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
-  use.check();
+  arguments.has_ranges = space.has_ranges();
+  cli::use_of(parser, arguments).check();
   search::SearchPlan plan = plan_of(arguments, space);
   check_command_lines(arguments, plan);
   const std::size_t all = plan.configurations.size() * plan.seeds.size();
@@ -154,7 +153,7 @@ int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
   if (arguments.part > arguments.parts)
     throw core::ConfigError(
         core::format("there is no --part {}: the search has {} runs in {} parts", arguments.part, all, arguments.parts));
-  if (!arguments.jobs_file.empty()) return write_jobs(arguments, plan, parser);
+  if (!arguments.jobs_file.empty()) return write_jobs(arguments, plan);
   if (arguments.only_rank || arguments.part > 0)
     search::check_same_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
   if (arguments.only_rank) return search::rank_search(arguments, space, std::move(plan));

@@ -24,7 +24,7 @@ struct SharpnessArguments : CheckpointArguments {
   std::string result;  // "": no file
 
   void describe(core::OptionList& list) {
-    list.argument("checkpoint", checkpoint, "checkpoint.h5 of a run").required();
+    list.argument("checkpoint", checkpoint, "checkpoint.h5 of a run").path().required();
     CheckpointArguments::describe(list);
     describe_subset(list, subset);
     list.number("samples", samples, core::any_count, "use only this many samples of the subset (0: all)");

@@ -198,8 +198,6 @@ cli::Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
   auto parser = cli::make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
   runs::add_training_options(*parser, *arguments);
-  cli::show_first(*parser, runs::common_training_options);
-  cli::show_first(*parser, {"workers", "platform"});
   cli::set_examples(*parser,
                     "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
                     "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/eight\n"

@@ -49,9 +49,12 @@ struct RealArguments {
     list.number("workers", workers, {.least = 0, .most = 1000000},
                 "number of workers, which share the cores of this process or, under mpiexec, of all ranks (0: one; under "
                 "mpiexec, one per rank)")
+        .mark(core::OptionMark::tabled)
+        .mark(core::OptionMark::rescalable)
         .when(workers > 0, "is not given", "workers");  // 0 is left out of config.toml
     list.flag("read-ahead", read_ahead,
               "read the next split while a worker processes the current one (false: only when it is needed)")
+        .mark(core::OptionMark::of_one_rank)
         .typed_only();  // config.toml is for simulate, too
   }
 };
@@ -66,6 +69,7 @@ std::string config_of(const cli::OptionUse& use, int workers, int servers) {
 
 int run(RealArguments& real, const CLI::App& parser) {
   runs::TrainingArguments& arguments = real.training;
+  const worlds::RankFacts facts = worlds::facts_of(parser.get_name(), real);  // as given
   runs::resolve(arguments);
   runs::require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
@@ -73,7 +77,7 @@ int run(RealArguments& real, const CLI::App& parser) {
   runs::settle(use, arguments);
   const int servers = runs::servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world = worlds::make_real_world(
-      parser, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
+      facts, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
       {runs::deaths_of(arguments.options),
        {.advice = advice_after_death(arguments), .stop_limit_s = runs::worker_timeout_s(arguments.options)}});
   RealTraining job(arguments, runs::spelt_as_before(arguments, config_of(use, real.workers, servers)), *world,
@@ -88,7 +92,6 @@ cli::Command train_command() {
   auto parser =
       cli::make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank or several.");
   runs::add_training_options(*parser, *arguments);
-  cli::show_first(*parser, runs::common_training_options);
   cli::set_examples(*parser,
                     "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                     "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"

@@ -68,12 +68,8 @@ std::string summary_of(const CLI::App& parser) {
 }
 
 void accept_config_file(CLI::App& parser) {
-  parser.set_config("--config", "", "TOML file to read options from; the command line takes precedence")->type_name("TEXT");
+  parser.set_config("--config", "", "TOML file to read options from; the command line takes precedence")->type_name("PATH");
   parser.config_formatter(std::make_shared<ConfigFile>(parser));
-}
-
-void show_first(CLI::App& parser, const std::vector<std::string>& options) {
-  for (const std::string& name : options) parser.get_option("--" + name)->group("Common options");
 }
 
 void set_examples(CLI::App& parser, const std::string& commands) {

@@ -50,10 +50,6 @@ class Heading {
 /// Adds --config FILE to a parser.
 void accept_config_file(CLI::App& parser);
 
-/// Shows these options, given without dashes, in a group of their own before all others. The first one must be the first
-/// that was added to the parser.
-void show_first(CLI::App& parser, const std::vector<std::string>& options);
-
 /// Shows shell commands below the options as examples. The tests run them, in the order of commands.def.
 void set_examples(CLI::App& parser, const std::string& commands);
 

@@ -1,5 +1,7 @@
 #include "cli/described_options.hpp"
 
+#include <map>
+
 #include "cli/foreign_words.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -50,7 +52,10 @@ void add(CLI::App& parser, const core::OptionList::Member& member) {
   const std::string help = with_flags(info.help) + (info.catalogue ? parameters_in(info.catalogue()) : "");
   CLI::Option* const option = info.positional ? add_argument(parser, member) : add_named(parser, member, help);
   option->configurable(!info.typed_only)->required(info.required);
-  if (!info.group.empty()) option->group(info.group);
+  if (info.is(core::OptionMark::common))
+    option->group("Common options");
+  else if (!info.group.empty())
+    option->group(info.group);
   if (info.expand) option->transform(info.expand);
   if (!info.catalogue) return;
   const core::CatalogueInfo catalogue = info.catalogue();
@@ -63,6 +68,19 @@ std::string type_of(const core::OptionInfo& info) {
   if (!info.range.empty()) return core::format("{}:{}", info.kind, info.range);
   const std::vector<std::string> values = info.catalogue ? info.catalogue().names() : info.values;
   return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, core::join(values, ","));
+}
+
+std::vector<core::OptionInfo> changed_options(const core::OptionList& now, const core::OptionList& before) {
+  std::map<std::string, std::string> values;
+  for (const auto& [info, _] : before.members()) values[info.name] = info.value;
+  std::vector<core::OptionInfo> changed;
+  for (const auto& [info, _] : now.members())
+    if (!info.kind.empty() && info.value != values[info.name]) changed.push_back(info);
+  return changed;
+}
+
+std::string word_of(const core::OptionInfo& option) {
+  return option.positional ? option.value : core::format("--{}={}", option.name, option.value);
 }
 
 void add_options(CLI::App& parser, const core::OptionList& list) {

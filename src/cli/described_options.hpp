@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "core/options.hpp"
@@ -22,6 +23,22 @@ void add_options(CLI::App& parser, Arguments& arguments) {
   arguments.describe(list);
   add_options(parser, list);
 }
+
+/// The members of `now` whose values are not those of `before`.
+std::vector<core::OptionInfo> changed_options(const core::OptionList& now, const core::OptionList& before);
+
+/// Those of the arguments that do not have their default values: what has to be given to another process for the same ones.
+template <class Arguments>
+std::vector<core::OptionInfo> given_in(Arguments arguments) {
+  Arguments untouched;
+  core::OptionList now, before;
+  arguments.describe(now);
+  untouched.describe(before);
+  return changed_options(now, before);
+}
+
+/// "--seed=2"; of a positional argument its value alone.
+std::string word_of(const core::OptionInfo& option);
 
 struct CommandText {
   std::string name;

@@ -36,7 +36,10 @@ std::vector<std::string> known_values(const CLI::Option& option) {
   return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
 }
 
-bool may_be_file(const CLI::Option& option) { return value_kind(option) == "TEXT" && known_values(option).empty(); }
+bool may_be_file(const CLI::Option& option) {
+  const std::string kind = value_kind(option);
+  return kind == "PATH" || (kind == "TEXT" && known_values(option).empty());
+}
 
 double parse_size(const std::string& name, const std::string& text, double least, double most) {
   using core::Unit;

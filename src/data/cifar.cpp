@@ -136,7 +136,7 @@ Imported import_cifar(const ImportCifarOptions& options) {
 }
 
 void ImportCifarOptions::describe(core::OptionList& list) {
-  list.text("from", folder, "folder with the .bin files").required();
+  list.text("from", folder, "folder with the .bin files").path().required();
   list.choice("labels", labels, {"fine", "coarse"}, "of CIFAR-100: fine (100 classes) or coarse (20)");
   describe_data_file(list, false);
 }

@@ -363,7 +363,7 @@ class CsvImport {
 Imported import_csv(const ImportCsvOptions& options) { return CsvImport(options).run(); }
 
 void ImportCsvOptions::describe(core::OptionList& list) {
-  list.text("from", file, "the table: a line per sample, numbers and a label or targets").required();
+  list.text("from", file, "the table: a line per sample, numbers and a label or targets").path().required();
   list.text("label", label, "name or number of the column of labels (default: the last)");
   list.words("targets", targets,
              "instead of labels, real-valued targets: names or numbers of their columns, such as price,7")
@@ -379,8 +379,8 @@ void ImportCsvOptions::describe(core::OptionList& list) {
               "line), or auto, what the first line has");
   list.choice("decimal", decimal, {"point", "comma"}, "decimal separator of numbers: point or comma")
       .unless(decimal == "comma" && separator == "comma", "comma cannot be combined with `separator` comma");
-  list.text("valid-from", valid_from, "a separate table for the validation set, with the same columns");
-  list.text("test-from", test_from, "a separate table for the test set, with the same columns");
+  list.text("valid-from", valid_from, "a separate table for the validation set, with the same columns").path();
+  list.text("test-from", test_from, "a separate table for the test set, with the same columns").path();
   list.choice("header", header, {"auto", "yes", "no"},
               "whether the first line names the columns: yes, no, or auto, if no feature in it is a number");
   describe_data_file(list, true);

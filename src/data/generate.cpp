@@ -183,7 +183,7 @@ DatasetInfo generate(const GenerateOptions& options) {
 }
 
 void GenerateOptions::describe(core::OptionList& list) {
-  list.text("out", out, "data file to write").required();
+  list.text("out", out, "data file to write").path().required();
   list.text("name", name, "name of the data set");
   list.number("samples", samples, core::one_or_more, "number of training frames");
   list.number("valid", valid, core::any_count, "number of validation frames");

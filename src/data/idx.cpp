@@ -174,11 +174,12 @@ Imported import_idx(const ImportIdxOptions& given) {
 void ImportIdxOptions::describe(core::OptionList& list) {
   const bool all_named = !train_images.empty() && !train_labels.empty() && !test_images.empty() && !test_labels.empty();
   list.text("from", folder, "folder with the four files, under their usual names")
+      .path()
       .when(!all_named, "has no effect when all four files are named: leave it out");
-  list.text("train-images", train_images, "file of training images, instead of the one in `from`");
-  list.text("train-labels", train_labels, "file of training labels, instead of the one in `from`");
-  list.text("test-images", test_images, "file of test images, instead of the one in `from`");
-  list.text("test-labels", test_labels, "file of test labels, instead of the one in `from`");
+  list.text("train-images", train_images, "file of training images, instead of the one in `from`").path();
+  list.text("train-labels", train_labels, "file of training labels, instead of the one in `from`").path();
+  list.text("test-images", test_images, "file of test images, instead of the one in `from`").path();
+  list.text("test-labels", test_labels, "file of test labels, instead of the one in `from`").path();
   list.text("prefix", prefix, "what the names of the files in `from` begin with, such as emnist-letters-")
       .when(!all_named, "has no effect when all four files are named: leave it out");
   list.number("first-class", first_class, {.most = 1000},

@@ -187,8 +187,8 @@ Imported import_image_folder(const ImportFolderOptions& given) {
 }
 
 void ImportFolderOptions::describe(core::OptionList& list) {
-  list.text("from", folder, "folder with the two below, or with a folder for each class").required();
-  list.text("train", train, "folder of the training set, with a folder for each class (.: the one above)");
+  list.text("from", folder, "folder with the two below, or with a folder for each class").path().required();
+  list.text("train", train, "folder of the training set, with a folder for each class (.: the one above)").path();
   list.text("test", test, "folder of the test set, likewise, or how many training images to set aside for it");
   SampleImportOptions::test = images_to_draw(*this).value_or(0);
   list.text("validation", validation,

@@ -9,7 +9,7 @@
 namespace paragrad::data {
 
 void ImportNumpyOptions::describe(core::OptionList& list) {
-  list.text("from", from, "an .npz file, or a folder of .npy files").required();
+  list.text("from", from, "an .npz file, or a folder of .npy files").path().required();
   std::string others;
   for_extra_columns([&](const auto& column) {
     for (const std::string_view set : subset_names) others += core::format(", {}_{}", column.name, set);

@@ -310,7 +310,7 @@ Imported write_samples(const SampleImportOptions& options, Imported info, const 
 }
 
 void SampleImportOptions::describe_data_file(core::OptionList& list, bool table) {
-  list.text("out", out, "data file to write").required();
+  list.text("out", out, "data file to write").path().required();
   list.text("name", name, "name of the data set").required();
   list.text("source", source, "origin of the files, recorded in the data file");
   list.text("licence", licence, "licence of the data, recorded in the data file");

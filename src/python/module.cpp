@@ -17,6 +17,7 @@
 #include "python/temporary_folder.hpp"
 #include "python/worker_view.hpp"
 #include "runs/run_labels.hpp"
+#include "runs/run_options.hpp"
 #include "runs/strategy_source.hpp"
 #include "system/files.hpp"
 #include "system/own_program.hpp"
@@ -101,6 +102,7 @@ NB_MODULE(_core, module) {
   module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none());
   module.def("set_program", &system::set_own_program, nb::arg("path"));
   module.def("default_config", &app::default_config);
+  module.def("options_without_effect", [] { return runs::options_with(core::OptionMark::observes); });
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
   module.def("usual_array_names", &data::usual_array_names);

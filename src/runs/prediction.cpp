@@ -1,27 +1,22 @@
 #include "runs/prediction.hpp"
 
 #include <cmath>
-#include <map>
 #include <set>
 #include <vector>
 
 #include "core/format.hpp"
 #include "core/printable.hpp"
-#include "runs/run_output.hpp"
+#include "runs/run_options.hpp"
 
 namespace paragrad::runs {
 namespace {
 
-/// Options that may differ between two runs of the same training: data path, device, seed, initial weights, model kept.
-const std::set<std::string> free_to_differ{"data", "device", "init", "keep-best", "seed"};
-
-using Options = std::map<std::string, std::string>;
-
 /// Each command has options of its own; the common ones must be equal.
-bool agree(const Options& predicted, const Options& measured) {
+bool agree(const RunOptions& predicted, const RunOptions& measured) {
+  const std::set<std::string>& free = options_with(core::OptionMark::unpredicted);
   for (const auto& [key, value] : predicted) {
     const auto other = measured.find(key);
-    if (other != measured.end() && other->second != value && !free_to_differ.contains(key)) return false;
+    if (other != measured.end() && other->second != value && !free.contains(key)) return false;
   }
   return true;
 }
@@ -41,7 +36,7 @@ std::string line_of(const ComparedRun& predicted, const ComparedRun& measured) {
 }  // namespace
 
 std::string predictions(std::span<const FinishedRun> runs) {
-  std::vector<Options> options;
+  std::vector<RunOptions> options;
   for (const FinishedRun& run : runs) options.push_back(options_of(run.row.folder));
   std::string lines;
   for (std::size_t i = 0; i < runs.size(); ++i)

@@ -3,19 +3,12 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
-#include <string_view>
 
 #include "core/format.hpp"
 #include "core/join.hpp"
 
 namespace paragrad::runs {
 namespace {
-
-/// What `compare` shows in columns of their own.
-const std::set<std::string> in_columns{"blocks", "bmuf-kind", "epochs", "splits", "strategy", "workers"};
-
-/// An option whose name ends like this is computed from another one.
-constexpr std::string_view digest_ending = "-sha256";
 
 const std::string* value_in(const RunOptions& options, const std::string& name) {
   const auto found = options.find(name);
@@ -33,7 +26,7 @@ bool is_named(const std::string& name, const std::vector<RunOptions>& runs, cons
     else
       some_lack_it = true;
   }
-  if (values.size() > 1 || !some_lack_it || name.ends_with(digest_ending)) return values.size() > 1;
+  if (values.size() > 1 || !some_lack_it || is_digest(name)) return values.size() > 1;
   const std::string* const by_default = value_in(defaults, name);
   return by_default == nullptr || !values.contains(*by_default);
 }
@@ -54,8 +47,8 @@ std::vector<std::string> differing_options(const std::vector<RunOptions>& runs, 
   std::set<std::string> names;
   for (const RunOptions& run : runs)
     for (const auto& [name, _] : run) names.insert(name);
-  std::erase_if(names,
-                [&](const std::string& name) { return in_columns.contains(name) || !is_named(name, runs, defaults); });
+  const std::set<std::string>& tabled = options_with(core::OptionMark::tabled);
+  std::erase_if(names, [&](const std::string& name) { return tabled.contains(name) || !is_named(name, runs, defaults); });
   std::vector<std::string> labels;
   for (const RunOptions& run : runs) {
     std::vector<std::string> texts;

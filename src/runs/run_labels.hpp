@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runs/run_output.hpp"
+#include "runs/run_options.hpp"
 
 namespace paragrad::runs {
 

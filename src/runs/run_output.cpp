@@ -3,7 +3,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 #include <system_error>
 #include <variant>
@@ -21,19 +20,6 @@
 namespace paragrad::runs {
 namespace fs = std::filesystem;
 namespace {
-
-/// Options that do not change what is computed.
-const std::set<std::string> free_to_change{"checkpoint-every", "config",     "host-threads", "out",      "quiet",
-                                           "record",           "sync-stats", "tensorboard",  "timeline", "timeline-events"};
-
-/// Options that may change when a run goes on with another number of workers.
-const std::set<std::string> free_to_rescale{"workers",
-                                            "learning-rate",
-                                            "lr-per-sample",
-                                            "minibatch",
-                                            "block-momentum",
-                                            "block-momentum-time-constant",
-                                            "block-learning-rate"};
 
 /// A value of config.toml: a number, or a string without quotes. A switch that is on may be written as true or as 1.
 std::variant<double, std::string> meaning(const std::string& value) {
@@ -79,8 +65,9 @@ void check_same_options(const std::string& folder, const std::string& config, bo
   };
   for (const auto& options : {before, now})
     for (const auto& [key, _] : options)
-      if (!cli::same_in_toml(value(before, key), value(now, key)) && !(rescales && free_to_rescale.contains(key))) {
-        if (key == "python-source-sha256") refuse_other_source(folder);
+      if (!cli::same_in_toml(value(before, key), value(now, key)) &&
+          !(rescales && options_with(core::OptionMark::rescalable).contains(key))) {
+        if (is_digest(key)) refuse_other_source(folder);
         throw core::ConfigError(core::format(
             "cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options{}, "
             "or another --out",
@@ -132,23 +119,6 @@ core::Json rescalings_of(const TrainingArguments& arguments, int before, int now
 
 std::string state_folder(const TrainingArguments& arguments) {
   return arguments.out.empty() ? "" : arguments.out + "/state";
-}
-
-RunOptions options_in(std::istream& config) {
-  RunOptions options;
-  for (std::string line; std::getline(config, line);) {
-    const auto equals = line.find('=');
-    if (line.empty() || line.front() == '#' || equals == std::string::npos) continue;
-    const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
-    if (!free_to_change.contains(key)) options[key] = line.substr(equals + 1);
-  }
-  return options;
-}
-
-RunOptions options_of(const std::string& run_folder) {
-  if (!fs::exists(run_folder + "/config.toml")) return {};
-  std::istringstream config(system::read_text(run_folder + "/config.toml"));
-  return options_in(config);
 }
 
 std::string spelt_as_before(const TrainingArguments& arguments, const std::string& config) {

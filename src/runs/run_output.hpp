@@ -1,24 +1,14 @@
 #pragma once
 
-#include <istream>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "core/json.hpp"
 #include "metrics/run_folder.hpp"
+#include "runs/run_options.hpp"
 #include "runs/training.hpp"
 
 namespace paragrad::runs {
-
-/// Options by name, with values as in config.toml.
-using RunOptions = std::map<std::string, std::string>;
-
-/// The options in the text of a config.toml that determine what is computed.
-RunOptions options_in(std::istream& config);
-
-/// Those in a run's config.toml. Empty without that file.
-RunOptions options_of(const std::string& run_folder);
 
 /// Whether --resume was given and the run in --out is complete, so that nothing is left to do. Throws ConfigError if that
 /// run had other options.

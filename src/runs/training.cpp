@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/pretraining.hpp"
@@ -30,7 +31,7 @@ void TrainingArguments::describe(core::OptionList& list) {
   options.describe(list);
   list.described("compression").when(gradient_bits == 32, "sets the same as `gradient-bits`: give one of them");
   list.group("Distribution");
-  list.number("workers-per-node", workers_per_node, {.least = 0, .most = 1000000},
+  list.number(comm::collectives::option_of_nodes, workers_per_node, {.least = 0, .most = 1000000},
               "collectives hierarchical and auto: workers per node (0: as detected); the order of additions depends on it")
       .off("0");
   list.group("Gradient exchange");
@@ -41,8 +42,11 @@ void TrainingArguments::describe(core::OptionList& list) {
   list.text("record", record,
             "file to record the order of the servers' work in, for `replay` (none: no file; default: order.txt in the run "
             "folder)")
+      .path()
+      .mark(core::OptionMark::observes)
       .off("none");
   list.text("replay", replay, "simulate only: replay the order of the servers' work from this file")
+      .path()
       .unless(
           served && options.pretraining.epochs > 0,
           "with `pretrain-epochs` " + not_served("whose recorded order does not cover pretraining (pretrain with `epochs` "
@@ -54,11 +58,15 @@ void TrainingArguments::describe(core::OptionList& list) {
 
 void TrainingArguments::describe_run(core::OptionList& list) {
   list.group("Run");
-  worlds::describe_device(list, device);
-  list.text("out", out, "run folder for configuration, manifest, metrics and checkpoint");
+  worlds::describe_device(list, device).mark(core::OptionMark::common).mark(core::OptionMark::unpredicted);
+  list.text("out", out, "run folder for configuration, manifest, metrics and checkpoint")
+      .path()
+      .mark(core::OptionMark::common)
+      .mark(core::OptionMark::observes);
   worlds::describe_overwrite(list, overwrite, out);
-  list.number("checkpoint-every", checkpoint_every, core::any_count,
+  list.number(saving_option, checkpoint_every, core::any_count,
               "blocks between two checkpoints for `resume` in the run folder; each epoch also ends with one (0: none)")
+      .mark(core::OptionMark::observes)
       .off("0")
       .unless(out.empty(), "needs a run folder: give `out`");
   list.flag("resume", resume, "resume the interrupted run in `out`, with bit-identical results; start it if there is none")
@@ -72,8 +80,9 @@ void TrainingArguments::describe_run(core::OptionList& list) {
       .unless(!resume, "changes the number of workers of the run that `resume` continues: give both");
   list.flag("tensorboard", tensorboard,
             "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options")
+      .mark(core::OptionMark::observes)
       .unless(out.empty(), "writes into the run folder: choose one with `out`");
-  list.flag("quiet", quiet, "print only the result");
+  list.flag("quiet", quiet, "print only the result").mark(core::OptionMark::observes).mark(core::OptionMark::of_one_rank);
 }
 
 void resolve(TrainingArguments& arguments) {

@@ -11,6 +11,9 @@
 
 namespace paragrad::runs {
 
+/// Names of options that `launch` gives to the training that it starts.
+inline constexpr const char* saving_option = "checkpoint-every";
+
 /// Options that `train` and `simulate` share.
 struct TrainingArguments {
   train::TrainingOptions options;
@@ -33,10 +36,6 @@ struct TrainingArguments {
  private:
   void describe_run(core::OptionList& list);
 };
-
-/// What a first run needs.
-inline const std::vector<std::string> common_training_options{
-    "data", "model", "strategy", "blocks", "optimiser", "learning-rate", "minibatch", "epochs", "device", "out"};
 
 /// Adds the options of a command that trains.
 template <class Arguments>

@@ -6,16 +6,19 @@ const std::vector<std::string> searchable_commands{"simulate", "train"};
 
 void SearchArguments::describe(core::OptionList& list) {
   const bool writes_jobs = !jobs_file.empty(), is_part = part > 0;
+  const char* const needs_range = "needs a range in the file, such as 0.01..1";
   list.argument("file", file,
                 "file with the options of the runs, 'key = value' as in `config`; a list such as [0.1, 0.2] makes a grid, "
                 "values are drawn from a range such as 0.01..1 or \"0.01..1 log\", and {seed} stands for the run's seed")
+      .path()
       .required();
-  list.text("out", folder, "folder of the search, with a folder for each run").required();
+  list.text("out", folder, "folder of the search, with a folder for each run").path().required();
   list.choice("command", command, searchable_commands, "command that each run executes");
   list.numbers("seeds", seeds, core::any_seed, "random seeds with which each configuration is run");
   list.number("draws", draws, {.least = 1, .most = 1000000},
-              "number of draws from the ranges; every combination of the grid gets the same draws");
-  list.number("draw-seed", draw_seed, core::any_seed, "random seed of the draws");
+              "number of draws from the ranges; every combination of the grid gets the same draws")
+      .when(has_ranges, needs_range);
+  list.number("draw-seed", draw_seed, core::any_seed, "random seed of the draws").when(has_ranges, needs_range);
   list.choice("measure", measure, {"valid_error", "valid_loss", "train_error", "train_loss"},
               "score of a run; the lowest mean over the seeds is best");
   list.numbers("rungs", rungs, {.least = 1, .most = 1000000},
@@ -40,7 +43,8 @@ void SearchArguments::describe(core::OptionList& list) {
   list.group("On a cluster");
   list.text("write-jobs", jobs_file,
             "execute nothing: write the search as a job array for Slurm's sbatch to this file; each of its tasks executes a "
-            "part");
+            "part")
+      .path();
   list.number("parts", parts, {.least = 0, .most = 1000000},
               "number of parts, each with an equal share of the runs (0: a part for each run)")
       .when(is_part || writes_jobs, "needs `write-jobs` or `part`");

@@ -28,6 +28,7 @@ struct SearchArguments {
   std::size_t parts = 0;
   std::size_t part = 0;
   bool only_rank = false;
+  bool has_ranges = true;  ///< in the file, as far as is known; no option
 
   void describe(core::OptionList& list);
 };

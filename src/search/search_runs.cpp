@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "search/run_words.hpp"
 #include "system/child_process.hpp"
 #include "system/files.hpp"
 #include "system/output_file.hpp"
@@ -132,16 +133,9 @@ std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std
   std::vector<std::string> command;
   if (plan_.ranks > 0) command = {"mpiexec", "-n", core::format("{}", plan_.ranks)};
   command.push_back(system::own_program());
-  command.push_back(plan_.command);
-  const search::Values& values = plan_.configurations[configuration];
-  for (const auto& [option, value] : values) command.push_back(core::format("--{}={}", option, with_seed(value, seed)));
-  command.push_back(core::format("--seed={}", seed));
-  if (plan_.host_threads > 0) command.push_back(core::format("--host-threads={}", plan_.host_threads));
-  if (plan_.pauses && !values.contains("checkpoint-every"))
-    command.push_back("--checkpoint-every=100000000");  // blocks: only after each epoch
-  // What a run without a saved state has recorded before it was interrupted is the search's own, and made again.
-  const bool has_state = fs::exists(path(configuration, seed) + "/state");
-  command.insert(command.end(), {"--quiet", has_state ? "--resume" : "--overwrite", "--out=" + path(configuration, seed)});
+  const std::string folder = path(configuration, seed);
+  const auto words = words_of_run(plan_, plan_.configurations[configuration], seed, folder, fs::exists(folder + "/state"));
+  command.insert(command.end(), words.begin(), words.end());
   return command;
 }
 

@@ -13,10 +13,10 @@ namespace paragrad::search {
 
 /// What the runs of a search have in common.
 struct SearchPlan {
-  std::string command = "simulate";            ///< of this program
-  std::string folder;                          ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
-  std::vector<search::Values> configurations;  ///< "{seed}" in a value stands for the run's seed
-  std::vector<std::uint64_t> seeds;
+  std::string command = "simulate";              ///< of this program
+  std::string folder{};                          ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
+  std::vector<search::Values> configurations{};  ///< "{seed}" in a value stands for the run's seed
+  std::vector<std::uint64_t> seeds{};
   std::vector<std::size_t> own{};  ///< numbers from 0, in the order of run_names(), of the runs that this process executes
   int jobs = 1;                    ///< runs at a time
   int ranks = 0;                   ///< of each run, under mpiexec; 0: none

@@ -172,8 +172,8 @@ data::Imported import_fsdd(const ImportFsddOptions& options) {
 }
 
 void ImportFsddOptions::describe(core::OptionList& list) {
-  list.text("recordings", recordings, "folder of files such as 7_jackson_32.wav").required();
-  list.text("out", out, "data file to write").required();
+  list.text("recordings", recordings, "folder of files such as 7_jackson_32.wav").path().required();
+  list.text("out", out, "data file to write").path().required();
   list.number("states", states, {.least = 1, .most = 1000}, "number of states of each digit");
   list.number("test", test, core::any_count, "recordings with an index below this form the test set");
   list.number("valid", valid, core::any_count, "number of further indices whose recordings form the validation set");

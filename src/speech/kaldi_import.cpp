@@ -274,15 +274,17 @@ void Import::write(data::DatasetWriter& writer, Subset subset) {
 ImportedKaldi import_kaldi(const ImportKaldiOptions& options) { return Import(options).run(); }
 
 void ImportKaldiOptions::describe(core::OptionList& list) {
-  list.text("features", features[0], "table of training features: FILE.scp, or an archive").required();
-  list.text("alignments", alignments[0], "table of the int32 class of each frame (from ali-to-pdf)").required();
-  list.text("valid-features", features[1], "table of validation features");
+  list.text("features", features[0], "table of training features: FILE.scp, or an archive").path().required();
+  list.text("alignments", alignments[0], "table of the int32 class of each frame (from ali-to-pdf)").path().required();
+  list.text("valid-features", features[1], "table of validation features").path();
   list.text("valid-alignments", alignments[1], "table of validation alignments, if they are not in `alignments`")
+      .path()
       .when(!features[1].empty(), "belongs to `valid-features`: give that too");
-  list.text("test-features", features[2], "table of test features");
+  list.text("test-features", features[2], "table of test features").path();
   list.text("test-alignments", alignments[2], "table of test alignments, if they are not in `alignments`")
+      .path()
       .when(!features[2].empty(), "belongs to `test-features`: give that too");
-  list.text("utt2spk", utt2spk, "file with the speaker of each utterance");
+  list.text("utt2spk", utt2spk, "file with the speaker of each utterance").path();
   list.text(
       "cmvn", cmvn,
       "normalisation of mean and variance: utterance, speaker, global (training set), none, or a file of statistics or "
@@ -290,7 +292,7 @@ void ImportKaldiOptions::describe(core::OptionList& list) {
   data::describe_context(list, context);
   describe_frame_shift(list, frame_shift_s);
   list.flag("skip-missing", skip_missing, "skip utterances without alignment, or whose alignment has a different length");
-  list.text("out", out, "data file to write").required();
+  list.text("out", out, "data file to write").path().required();
   list.text("name", name, "name of the data set").required();
   list.text("source", source, "origin of the files, recorded in the data file");
   list.text("licence", licence, "licence of the data, recorded in the data file");
@@ -298,7 +300,7 @@ void ImportKaldiOptions::describe(core::OptionList& list) {
   list.number("seed", seed, core::any_seed, "random seed for drawing the validation set")
       .when(valid > 0, "is for drawing a validation set: give `valid` too");
   list.number("classes", classes, {.most = data::most_classes}, "number of classes (0: largest training label + 1)");
-  list.text("class-names", class_names, "file of class names, one per line");
+  list.text("class-names", class_names, "file of class names, one per line").path();
 }
 
 data::Importer kaldi_importer() {

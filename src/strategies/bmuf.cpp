@@ -24,15 +24,19 @@ void BlockFilterOptions::describe(core::OptionList& list) {
   ModelExchangeOptions::describe(list);
   list.group("Block updates");
   list.choice("bmuf-kind", kind, {{"cbm", Kind::cbm}, {"nbm", Kind::nbm}, {"nbm_cntk", Kind::nbm_cntk}},
-              "block momentum, classical (cbm), Nesterov (nbm), or Nesterov as CNTK computes it (nbm_cntk)");
+              "block momentum, classical (cbm), Nesterov (nbm), or Nesterov as CNTK computes it (nbm_cntk)")
+      .mark(core::OptionMark::tabled);
   list.number("block-momentum", momentum, core::below_one, "block momentum coefficient, or auto for 1 - 1/N with N workers")
+      .mark(core::OptionMark::rescalable)
       .when(momentum_time_constant == 0, "is replaced by `block-momentum-time-constant`: give one of them");
   list.number("block-momentum-time-constant", momentum_time_constant, core::zero_or_more,
               "time constant T of block momentum in samples per worker, which replaces the coefficient: a block of B "
               "samples per worker uses exp(-B/T) (0: off)")
+      .mark(core::OptionMark::rescalable)
       .off("0");
   list.number("block-learning-rate", learning_rate, core::above_zero,
-              "weight of the averaged update (with form cntk: asymptotic weight of the summed updates)");
+              "weight of the averaged update (with form cntk: asymptotic weight of the summed updates)")
+      .mark(core::OptionMark::rescalable);
   list.choice("block-learning-rate-form", learning_rate_form, {{"paper", Form::paper}, {"cntk", Form::cntk}},
               "definition of the block learning rate, the paper's or CNTK's");
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "cli/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"

@@ -38,12 +38,15 @@ void InstrumentArguments::describe(core::OptionList& list, bool has_folder, cons
   list.group("Profiling");
   list.flag("timeline", timeline,
             "write timeline.json, a trace of every worker's activity for ui.perfetto.dev, into the run folder")
+      .mark(core::OptionMark::observes)
       .unless(!has_folder, "writes into the run folder: choose one with `out`");
   list.number("timeline-events", timeline_events, {.least = 2, .most = most_spans},
               "maximum events kept for each worker, for its communication tasks and for its messages (first and last)")
+      .mark(core::OptionMark::observes)
       .when(timeline, "needs `timeline`");
   list.number("sync-stats", sync_stats, core::any_count,
               "synchronisations between two lines on how the workers spent their time (0: no lines)")
+      .mark(core::OptionMark::observes)
       .off("0")
       .unless(!no_sync.empty(), no_sync);
 }

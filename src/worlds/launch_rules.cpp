@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/collectives/catalogue.hpp"
+#include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 using comm::collectives::Entry;
 
-std::string chosen_value(const CLI::App& training, const char* option) {
+std::string chosen_value(const CLI::App& training, const std::string& option) {
   const CLI::Option* const found = training.get_option(option);
   return found->count() > 0 ? found->as<std::string>() : found->get_default_str();
 }
@@ -30,7 +31,8 @@ std::vector<Entry> chosen_algorithms(const CLI::App& training) {
 }
 
 bool heeds_nodes(const Entry& entry) {
-  return std::ranges::any_of(entry.info.options, [](const auto& option) { return option.name == "workers-per-node"; });
+  return std::ranges::any_of(entry.info.options,
+                             [](const auto& option) { return option.name == comm::collectives::option_of_nodes; });
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ std::string dependence_on_ranks(const CLI::App& training) {
   if (const CLI::Option* balance = training.get_option("--balance"); balance->count() > 0 && balance->as<bool>())
     return "--balance measures the workers' speed";
   for (const Entry& entry : chosen_algorithms(training))
-    if (heeds_nodes(entry) && chosen_value(training, "--workers-per-node") == "0")
+    if (heeds_nodes(entry) && chosen_value(training, core::format("--{}", comm::collectives::option_of_nodes)) == "0")
       return core::format("--collective {} adds in an order that depends on the workers per node: give --workers-per-node",
                           entry.info.name);
   return "";

@@ -4,7 +4,6 @@
 #include <set>
 #include <vector>
 
-#include "cli/option_values.hpp"
 #include "comm/allreduce.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
@@ -14,17 +13,6 @@
 
 namespace paragrad::worlds {
 namespace {
-
-/// Options whose values are files and folders.
-const std::set<std::string> path_options{"checkpoint", "data", "init", "out", "record", "replay", "result"};
-
-/// Options that change what one rank prints, or how fast it reads. What --config says is in the other options.
-const std::set<std::string> own_options{"config", "help", "quiet", "read-ahead"};
-
-std::string text_of_option(const CLI::Option& option) {
-  if (option.count() == 0) return option.get_default_str();
-  return core::format("{}", core::join(option.reduced_results(), ","));
-}
 
 /// Values may be as long as the text of a network.
 std::string shortened(const std::string& value) {
@@ -63,19 +51,16 @@ std::string differences(const RankFacts& mine, const RankFacts& of_zero) {
 
 }  // namespace
 
-RankFacts facts_of(const CLI::App& parser) {
+RankFacts facts_of(const std::string& command, const core::OptionList& options) {
   const core::BuildInfo build = core::build_info();
-  RankFacts facts{{"the command", parser.get_name()},
+  RankFacts facts{{"the command", command},
                   {"the program", core::format("{} {} {}", build.version, build.commit, build.dirty_sha256)}};
   for (const core::AddedSource& source : core::added_sources()) facts["the program's " + source.file] = source.sha256;
-  for (const bool named : {true, false})
-    for (const CLI::Option* option : named ? cli::named_options(parser) : cli::unnamed_arguments(parser)) {
-      const std::string name = option->get_single_name();
-      if (own_options.contains(name)) continue;
-      std::string value = text_of_option(*option);
-      if (path_options.contains(name) && !value.empty()) value = "given";
-      facts[(named ? "--" : "") + name] = value;
-    }
+  for (const auto& [info, _] : options.members()) {
+    if (info.kind.empty() || info.is(core::OptionMark::of_one_rank)) continue;
+    const bool is_path = info.kind == "PATH" && !info.value.empty();
+    facts[(info.positional ? "" : "--") + info.name] = is_path ? "given" : info.value;
+  }
   return facts;
 }
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "cli/command.hpp"
 #include "comm/communicator.hpp"
+#include "core/options.hpp"
 #include "data/dataset.hpp"
 #include "train/state/checkpoint.hpp"
 
@@ -13,9 +13,18 @@ namespace paragrad::worlds {
 /// What has to be the same in all ranks, by name: "--seed" and "2", "the training samples" and their SHA-256.
 using RankFacts = std::map<std::string, std::string>;
 
-/// The program, the command, and its options, as given or by default. Of an option that names a file or a folder, only
-/// whether it was given: paths may differ from rank to rank, and what is in the files is a fact of its own.
-RankFacts facts_of(const CLI::App& parser);
+/// The program, the command, and the values of its options. Of one that names a file or a folder, only whether it was given:
+/// paths may differ from rank to rank, and what is in the files is a fact of its own.
+RankFacts facts_of(const std::string& command, const core::OptionList& options);
+
+/// With the options that the arguments describe.
+template <class Arguments>
+requires requires(Arguments& arguments, core::OptionList& list) { arguments.describe(list); }
+RankFacts facts_of(const std::string& command, Arguments& arguments) {
+  core::OptionList list;
+  arguments.describe(list);
+  return facts_of(command, list);
+}
 
 /// The content of a data file.
 RankFacts facts_of(const data::DatasetInfo& info);

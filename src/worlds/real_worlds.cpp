@@ -240,9 +240,9 @@ class HostedWorld : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_real_world(const CLI::App& parser, const std::string& device, const RealWorkers& workers,
+std::unique_ptr<World> make_real_world(const RankFacts& facts, const std::string& device, const RealWorkers& workers,
                                        const RankDeaths& deaths) {
-  if (comm::under_mpiexec()) return std::make_unique<MpiWorld>(facts_of(parser), device, workers, deaths);
+  if (comm::under_mpiexec()) return std::make_unique<MpiWorld>(facts, device, workers, deaths);
   comm::require_no_lonely_task();
   if (workers.count > 1) return std::make_unique<HostedWorld>(device, workers);
   return std::make_unique<SoloWorld>(device);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -65,10 +66,14 @@ void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
   const char* const without_platform = "is for emulated workers: give `platform`, too";
   list.group("Simulation");
   const core::DescribedOption cluster = describe_platform(list, platform).when(!among_ranks, only_ranks);
-  if (!may_be_real) cluster.required();
-  list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
-      .when(!among_ranks, only_ranks)
-      .when(emulated, without_platform);
+  if (!may_be_real) cluster.required().mark(core::OptionMark::common);
+  const core::DescribedOption number =
+      list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
+          .mark(core::OptionMark::tabled)
+          .mark(core::OptionMark::rescalable)
+          .when(!among_ranks, only_ranks)
+          .when(emulated, without_platform);
+  if (!may_be_real) number.mark(core::OptionMark::common);
   const auto condition = list.only_when(emulated, without_platform);
   list.choice("io", io, {"none", "blocking", "prefetch"},
               "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
@@ -86,11 +91,12 @@ void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
               "auto: with `device` meta, time an allreduce as a whole where that gives the same times; off: always simulate "
               "it message by message");
   list.number("host-threads", host_threads, {.least = 0, .most = 2000000000},
-              "threads of this machine to use; affects nothing but speed (0: one per core)");
+              "threads of this machine to use; affects nothing but speed (0: one per core)")
+      .mark(core::OptionMark::observes);
 }
 
-std::unique_ptr<World> make_world(const CLI::App& parser, const SimWorldArguments& arguments, const std::string& device) {
-  if (arguments.platform.empty() || comm::under_mpiexec()) return make_real_world(parser, device);
+std::unique_ptr<World> make_world(const RankFacts& facts, const SimWorldArguments& arguments, const std::string& device) {
+  if (arguments.platform.empty() || comm::under_mpiexec()) return make_real_world(facts, device);
   return std::make_unique<SimWorld>(arguments, device);
 }
 

@@ -27,9 +27,9 @@ struct SimWorldArguments {
   void describe(core::OptionList& list, bool may_be_real);
 };
 
-/// Emulated workers if a platform is given, or else the real world. parser: as for make_real_world. The job must check the
+/// Emulated workers if a platform is given, or else the real world. facts: as for make_real_world. The job must check the
 /// use of its options when it prepares.
-std::unique_ptr<World> make_world(const CLI::App& parser, const SimWorldArguments& arguments, const std::string& device);
+std::unique_ptr<World> make_world(const RankFacts& facts, const SimWorldArguments& arguments, const std::string& device);
 
 /// Prints how long the work of a simulated world took; nothing of another world. world: as in Job::finish.
 void print_simulated_time(const core::Json& world);

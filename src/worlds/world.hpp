@@ -89,9 +89,9 @@ struct RealWorkers {
 
 /// Under mpiexec the ranks are the workers, or share them if there are more workers; otherwise they are all in this process.
 /// Make and run it before this process uses a device. Under mpiexec, run() refuses a count that is less than that of the
-/// ranks, and ranks whose commands or options differ. parser: of the command, with the options that were given. Throws
-/// ConfigError if a launcher has started several processes that do not find each other.
-std::unique_ptr<World> make_real_world(const CLI::App& parser, const std::string& device, const RealWorkers& workers = {},
+/// ranks, and ranks that differ in the facts of the command. Throws ConfigError if a launcher has started several processes
+/// that do not find each other.
+std::unique_ptr<World> make_real_world(const RankFacts& facts, const std::string& device, const RealWorkers& workers = {},
                                        const RankDeaths& deaths = {});
 
 }  // namespace paragrad::worlds

@@ -15,6 +15,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import alone
 import drawn
+import options
 
 FILES = {"src/text.hpp": '#pragma once\n#include <string>\nstruct Text { int size; };\n',
          "src/text.cpp": '#include "text.hpp"\nint size_of(const Text& text) { return text.size; }\n',
@@ -130,6 +131,27 @@ def listed(name: str, **fixtures: list[str]) -> dict:
 
 def sanitized(name: str) -> dict:
     return {"name": name, "properties": [{"name": "LABELS", "value": ["unit", "sanitized"]}]}
+
+
+class Options(unittest.TestCase):
+    def found(self, text: str, path: str = "src/user.cpp") -> list[str]:
+        described = {"src/owner.cpp": 'list.number("half-life", half_life, limits, "help");\nlist.text(own_option, value, "help");\n',
+                     "src/owner.hpp": 'inline constexpr const char* own_option = "its-own";\n'}
+        return options.names_elsewhere(described | {path: text + "\n"})
+
+    def test_a_file_that_knows_an_option_of_another_by_its_name_is_found(self):
+        for text in ('const std::set<std::string> free{"half-life", "seed"};', 'given("--half-life")', 'words.push_back("--half-life=");',
+                     'core::format("--half-life={}", 3)', 'set("its-own");'):
+            with self.subTest(text):
+                self.assertEqual(len(self.found(text)), 1)
+                self.assertIn("src/owner.cpp", self.found(text)[0])
+
+    def test_references_in_descriptions_messages_and_dictionaries_are_not(self):
+        for text in ('list.uses("half-life");', 'list.described("half-life").when(x, "needs it");', 'throw ConfigError("--half-life is too long");',
+                     '/// "half-life"', 'list.number("other", other, limits, "help").when(x, "needs `half-life`");'):
+            with self.subTest(text):
+                self.assertEqual(self.found(text), [])
+        self.assertEqual(self.found('WORD("option", "hl", "half-life", "")', "src/cli/foreign_words.def"), [])
 
 
 class Drawing(unittest.TestCase):

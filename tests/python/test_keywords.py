@@ -10,9 +10,13 @@ from pathlib import Path
 
 import paragrad as pg
 import pytest
-from paragrad import keywords
+from paragrad import _core, keywords, labels
 
 PACKAGE = Path(keywords.__file__).parent  # of the checkout or, by its link, of the build
+
+
+def test_labels_leave_out_the_options_that_are_described_as_without_effect():
+    assert labels.WITHOUT_EFFECT == _core.options_without_effect()
 
 
 @pytest.mark.parametrize("command", keywords.TRAININGS)

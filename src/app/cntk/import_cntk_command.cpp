@@ -25,8 +25,8 @@ struct Arguments {
   bool strict = false;
 
   void describe(core::OptionList& list) {
-    list.argument("file", file, "CNTK configuration file").required();
-    list.text("out", out, "file to write (default: print the configuration)");
+    list.argument("file", file, "CNTK configuration file").path().required();
+    list.text("out", out, "file to write (default: print the configuration)").path();
     list.number(
         "workers", workers, {.least = 0, .most = 100000000},
         "number of workers that will train, by which counts that CNTK gives for all workers are divided (0: unknown)");

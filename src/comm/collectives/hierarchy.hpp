@@ -11,9 +11,12 @@ void expect_full_nodes(int workers_per_node);
 /// of a node that does. Throws what expect_full_nodes() does.
 int workers_of_group(int workers, int workers_per_node);
 
+/// The option with the workers of a node, which each command with collectives describes.
+inline constexpr const char* option_of_nodes = "workers-per-node";
+
 /// For algorithms that depend on which workers share a node.
 struct NodeOptions {
-  void describe(core::OptionList& list) { list.uses("workers-per-node"); }
+  void describe(core::OptionList& list) { list.uses(option_of_nodes); }
 };
 
 }  // namespace paragrad::comm::collectives

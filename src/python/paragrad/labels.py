@@ -13,9 +13,8 @@ from typing import Any
 
 from .runs import Run
 
-# Options that change neither the weights nor the clock.
-WITHOUT_EFFECT = {"out", "quiet", "tensorboard", "timeline", "timeline-events", "sync-stats", "checkpoint-every", "host-threads"}
-
+# Options that change neither the weights nor the clock: those of _core.options_without_effect(), which may not be compiled here.
+WITHOUT_EFFECT = {"out", "quiet", "record", "tensorboard", "timeline", "timeline-events", "sync-stats", "checkpoint-every", "host-threads"}
 
 # Options that are computed from another one.
 DIGESTS = ("-sha256",)

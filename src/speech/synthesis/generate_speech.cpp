@@ -169,10 +169,11 @@ GeneratedSpeech generate_speech(const GenerateSpeechOptions& options) {
 }
 
 void GenerateSpeechOptions::describe(core::OptionList& list) {
-  list.text("text", text, "file of sentences to speak for training, one per line").required();
+  list.text("text", text, "file of sentences to speak for training, one per line").path().required();
   list.text("unseen-text", unseen_text, "file of sentences to speak for validation and test, one per line")
+      .path()
       .when(valid_s > 0 || test_s > 0, "is for the validation and test sets: give `valid` or `test`");
-  list.text("out", out, "data file to write").required();
+  list.text("out", out, "data file to write").path().required();
   list.text("name", name, "name of the data set");
   list.quantity("train", train_s, core::Unit::time, "duration of the training set, such as 1h");
   list.quantity("valid", valid_s, core::Unit::time, "duration of the validation set, such as 6min");

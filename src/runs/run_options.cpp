@@ -1,0 +1,57 @@
+#include "runs/run_options.hpp"
+
+#include <filesystem>
+#include <sstream>
+
+#include "runs/training.hpp"
+#include "system/files.hpp"
+#include "worlds/sim_world.hpp"
+
+namespace paragrad::runs {
+namespace {
+
+using MarkedOptions = std::map<core::OptionMark, std::set<std::string>>;
+
+/// A run of one world may be resumed, or compared, in another.
+MarkedOptions marked_options() {
+  TrainingArguments training;
+  worlds::SimWorldArguments world;
+  core::OptionList list;
+  training.describe(list);
+  world.describe(list, false);
+  MarkedOptions marked;
+  for (const core::OptionInfo& info : list.infos())
+    for (const core::OptionMark mark : info.marks) marked[mark].insert(info.name);
+  return marked;
+}
+
+}  // namespace
+
+RunOptions options_in(std::istream& config) {
+  RunOptions options;
+  for (std::string line; std::getline(config, line);) {
+    const auto equals = line.find('=');
+    if (line.empty() || line.front() == '#' || equals == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
+    if (!options_with(core::OptionMark::observes).contains(key)) options[key] = line.substr(equals + 1);
+  }
+  return options;
+}
+
+RunOptions options_of(const std::string& run_folder) {
+  const std::string path = run_folder + "/config.toml";
+  if (!std::filesystem::exists(path)) return {};
+  std::istringstream config(system::read_text(path));
+  return options_in(config);
+}
+
+bool is_digest(const std::string& option) { return option.ends_with("-sha256"); }
+
+const std::set<std::string>& options_with(core::OptionMark mark) {
+  static const MarkedOptions marked = marked_options();
+  static const std::set<std::string> none;
+  const auto found = marked.find(mark);
+  return found == marked.end() ? none : found->second;
+}
+
+}  // namespace paragrad::runs
