@@ -6,10 +6,10 @@
 #include "core/options.hpp"
 #include "core/state_view.hpp"
 #include "train/epoch_loop.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
-struct TrainingOptions;
 struct TrainingRun;
 
 /// Watches the loop of a training. All workers have the same observers, and each call is made on all of them (after_block,
@@ -53,6 +53,14 @@ LoopObservers observers_of(TrainingRun& run);
 template <class Observer>
 std::unique_ptr<LoopObserver> make_observer(TrainingRun& run) {
   return std::make_unique<Observer>(run);
+}
+
+/// LoopObserverEntry::describe for options about the validation of the network.
+template <class Options>
+void describe_scored(core::OptionList& list, TrainingOptions& training) {
+  const auto trained = list.only_when(training.epochs > 0, network_only);
+  const auto scored = list.only_when(training.computes, unscored);
+  list.part<Options>(training.loop_settings);
 }
 
 // One file each.

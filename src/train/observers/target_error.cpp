@@ -34,14 +34,10 @@ class TargetError : public LoopObserver {
   TargetErrorOptions options_;
 };
 
-void describe(core::OptionList& list, TrainingOptions& training) {
-  const auto trained = list.only_when(training.epochs > 0, network_only);
-  const auto scored = list.only_when(training.computes, unscored);
-  list.part<TargetErrorOptions>(training.loop_settings);
-}
-
 }  // namespace
 
-LoopObserverEntry target_error_observer() { return {"target_error", make_observer<TargetError>, describe}; }
+LoopObserverEntry target_error_observer() {
+  return {"target_error", make_observer<TargetError>, describe_scored<TargetErrorOptions>};
+}
 
 }  // namespace paragrad::train
