@@ -95,6 +95,17 @@ class Resume(CliTest):
                             "--minibatch", "16", "--quiet", "--schedule", "cosine", "--warm-up", "1.5", "--augment-pad", "1", "--augment-flip", "--shuffle", "--ema-decay", "0.7", *more]
             self.check_taken_up(6, name)
 
+    def test_so_is_one_that_ends_for_want_of_progress(self):
+        for measure in ("error", "loss"):
+            self.options = ["--data", self.data, "--model", "8-24-6:sigmoid", "--learning-rate", "1", "--epochs", "60", "--blocks", "6", "--minibatch", "8",
+                            "--strategy", "bmuf", "--quiet", "--keep-best", "--patience", "4", "--patience-measure", measure]
+            out = self.folder / f"patient-{measure}"
+            said = run("simulate", "--workers", "2", "--platform", PLATFORM, *[word for word in self.options if word != "--quiet"], "--out", out)
+            epochs = json.loads((out / "metrics.jsonl").read_text().splitlines()[-2])["epoch"]
+            self.assertIn(f"stopped after epoch {epochs}: the lowest validation {measure} is 4 epochs old", said.stdout)
+            self.assertTrue(8 < epochs < 60, epochs)
+            self.check_taken_up(epochs, measure)
+
     def check_taken_up(self, epochs: int, name: str = "run") -> None:
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
         for world in ("simulation", "mpi", "one process", "isolated"):

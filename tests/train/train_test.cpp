@@ -284,6 +284,39 @@ TEST_CASE("newbob with restore ends with the model of its best epoch, in the che
   CHECK(train::parameters_sha256(checkpoint.parameters) == result.parameters_sha256);
 }
 
+TEST_CASE("a training ends after as many epochs without a better model as its patience allows", "[train]") {
+  const std::string measure = GENERATE("error", "loss"), strategy = GENERATE("sgd", "bmuf", "async_sgd");
+  const double gain = GENERATE(0., 0.02);
+  CAPTURE(measure, strategy, gain);
+  test::SmallTask task(400);
+  task.options.epochs = 25;
+  task.options.strategy = strategy;
+  task.options.schedule.initial_rate = 0.05;
+  const int workers = strategy == "sgd" ? 1 : 2, ranks = strategy == "async_sgd" ? 3 : workers;
+  if (strategy == "async_sgd") task.options.optimiser.name = "sgd";
+  metrics::RunFolder folder(task.file("whole"), metrics::RunFolder::Existing::refuse);
+  task.simulate(workers, sim::free_platform(ranks), {}, {.folder = &folder});
+  const auto records = test::records_of(folder);
+  constexpr std::size_t patience = 2;
+  double best = INFINITY;
+  std::size_t epoch = 1;
+  for (std::size_t without = 0; epoch < 25; ++epoch) {
+    const double now = records[epoch - 1]["valid_" + measure];
+    without = now < best - gain ? 0 : without + 1;
+    if (without == 0) best = now;
+    if (without == patience) break;
+  }
+  INFO("epoch " << epoch);
+  REQUIRE(epoch > patience);
+  task.options.loop_settings = {{"patience", patience}, {"patience-measure", measure}, {"patience-gain", gain}};
+  const train::Result result = task.simulate(workers, sim::free_platform(ranks));
+  CHECK(result.epochs == static_cast<int>(epoch));
+  if (result.epochs == 25) return;
+  task.options.loop_settings.clear();
+  task.options.epochs = result.epochs;
+  CHECK(task.simulate(workers, sim::free_platform(ranks)).parameters_sha256 == result.parameters_sha256);
+}
+
 TEST_CASE("newbob does not go back from the epoch that meets the target", "[train]") {
   int met = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -311,7 +344,7 @@ TEST_CASE("newbob does not go back from the epoch that meets the target", "[trai
   CHECK(met > 0);
 }
 
-TEST_CASE("newbob is refused without validation samples before it has trained", "[train]") {
+TEST_CASE("what needs validation samples is refused without them before it has trained", "[train]") {
   test::SmallTask task;
   data::GenerateOptions generate{
       .out = task.file("alone.h5"), .samples = 50, .valid = 0, .test = 10, .dim = 8, .classes = 6};
@@ -319,6 +352,11 @@ TEST_CASE("newbob is refused without validation samples before it has trained", 
   task.options.data = generate.out;
   task.options.schedule.name = "newbob";
   CHECK_THROWS_WITH(task.simulate(1), contains_text("has no validation samples; `schedule` newbob needs some"));
+  task.options.schedule.name = "constant";
+  for (const char* option : {"patience", "target-error"}) {
+    task.options.loop_settings = {{option, 1}};
+    CHECK_THROWS_WITH(task.simulate(1), contains_text(core::format("has no validation samples; `{}` needs some", option)));
+  }
 }
 
 TEST_CASE("slowmo takes the same rate on workers with different numbers of minibatches", "[train]") {
