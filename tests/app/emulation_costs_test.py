@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import sys
 import unittest
 from dataclasses import dataclass
 
@@ -45,6 +46,12 @@ def usage_once(workers: int, *options) -> Usage:
 
 
 class EmulationCosts(FolderTest):
+    def test_the_command_of_the_page_runs_with_a_16th_of_its_workers(self):
+        bench = [sys.executable, str(ROOT / "tests/bench/largest_emulation.py"), PROGRAM, "16"]
+        result = subprocess.run(bench, capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("on 8192 emulated workers: ", result.stdout)
+
     def test_a_step_of_resnet50(self):
         few, many = (usage_of(workers, "--model", "zoo:resnet50", "--strategy", "data_parallel", "--train-samples", 64 * workers,
                               "--minibatch", 64 * workers) for workers in (4096, 32768))

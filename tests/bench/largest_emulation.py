@@ -2,7 +2,7 @@
 """Runs the largest simulation of sim/README.md as it stands there, and prints its processor time and memory: in all, and per
 worker.
 
-Usage: largest_emulation.py PROGRAM. For comparison, the same with a 32nd of the workers.
+Usage: largest_emulation.py PROGRAM [DIVISOR ...]. For comparison, the same with a 16th of the workers, or with these parts of them.
 """
 
 import os
@@ -41,8 +41,8 @@ def measure(program: str, command: list[str]) -> None:
 
 def main() -> int:
     program, command = os.path.abspath(sys.argv[1]), command_of_page()
-    for divisor in (32, 1):
-        measure(program, scaled(command, divisor))
+    for divisor in sys.argv[2:] or (16, 1):
+        measure(program, scaled(command, int(divisor)))
     return 0
 
 
