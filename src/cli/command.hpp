@@ -33,20 +33,6 @@ std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string
 /// The first line of a parser's description.
 std::string summary_of(const CLI::App& parser);
 
-/// Options are shown under this heading if they are added to the parser in its lifetime.
-class Heading {
- public:
-  Heading(CLI::App& parser, const std::string& text) : defaults_(*parser.option_defaults()), before_(defaults_.get_group()) {
-    defaults_.group(text);
-  }
-  ~Heading() { defaults_.group(before_); }
-  Heading(const Heading&) = delete;
-
- private:
-  CLI::OptionDefaults& defaults_;
-  std::string before_;
-};
-
 /// Adds --config FILE to a parser.
 void accept_config_file(CLI::App& parser);
 

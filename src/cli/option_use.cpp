@@ -13,10 +13,30 @@
 namespace paragrad::cli {
 namespace {
 
-using Catalogues = std::vector<OptionUse::Catalogue>;
+/// A choice among the entries of a catalogue.
+struct Entry {
+  std::string name;
+  std::set<std::string> options;  ///< that the entry uses
+};
+struct Catalogue {
+  std::string kind;    ///< "strategy"
+  std::string plural;  ///< "strategies"
+  std::string chosen;  ///< an entry's name, possibly with a parameter after a colon
+  std::vector<Entry> entries;
+};
+using Catalogues = std::vector<Catalogue>;
+
+Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen) {
+  Catalogue result{catalogue.kind, catalogue.plural, chosen, {}};
+  for (const core::EntryInfo& entry : catalogue.entries) {
+    result.entries.push_back({entry.name, {}});
+    for (const core::OptionInfo& option : entry.options) result.entries.back().options.insert(option.name);
+  }
+  return result;
+}
 
 /// Whether an entry uses the option, directly or through another catalogue that it uses.
-bool may_use(const OptionUse::Entry& entry, const std::string& option, const Catalogues& catalogues) {
+bool may_use(const Entry& entry, const std::string& option, const Catalogues& catalogues) {
   const std::set<std::string>& own = entry.options;
   return own.contains(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
            return own.contains(other.kind) &&
@@ -24,8 +44,7 @@ bool may_use(const OptionUse::Entry& entry, const std::string& option, const Cat
          });
 }
 
-std::vector<std::string> users_of(const std::string& option, const OptionUse::Catalogue& catalogue,
-                                  const Catalogues& catalogues) {
+std::vector<std::string> users_of(const std::string& option, const Catalogue& catalogue, const Catalogues& catalogues) {
   std::vector<std::string> users;
   for (const auto& entry : catalogue.entries)
     if (may_use(entry, option, catalogues)) users.push_back(entry.name);
@@ -33,15 +52,15 @@ std::vector<std::string> users_of(const std::string& option, const OptionUse::Ca
 }
 
 /// "the strategy diloco", "the optimisers adam and adamw"
-std::string listed(const OptionUse::Catalogue& catalogue, const std::vector<std::string>& entries) {
+std::string listed(const Catalogue& catalogue, const std::vector<std::string>& entries) {
   if (entries.size() == 1) return core::format("the {} {}", catalogue.kind, entries.front());
   const std::vector<std::string> most(entries.begin(), entries.end() - 1);
   return core::format("the {} {} and {}", catalogue.plural, core::join(most, ", "), entries.back());
 }
 
 /// ", but --collective and --balance"; "" if the chosen entry has no options.
-std::string options_instead(const OptionUse::Catalogue& catalogue) {
-  for (const OptionUse::Entry& entry : catalogue.entries)
+std::string options_instead(const Catalogue& catalogue) {
+  for (const Entry& entry : catalogue.entries)
     if (entry.name == core::without_parameter(catalogue.chosen) && !entry.options.empty())
       return core::format(" (its own: --{})", core::join(entry.options, ", --"));
   return "";
@@ -64,27 +83,23 @@ bool OptionUse::given(const std::string& option) const {
   return found != nullptr && found->count() > 0;
 }
 
-void OptionUse::require(bool used, const std::vector<std::string>& options, const std::string& why,
-                        const std::string& whole) {
-  if (used) return;
-  for (const std::string& option : options) {
-    reasons_.emplace(option, core::format("--{} {}", option, why));
-    if (!whole.empty() && given(whole)) switched_off_.insert(option);
-  }
+void OptionUse::refuse(const core::OptionInfo& option) {
+  reasons_.emplace(option.name, core::format("--{} {}", option.name, option.unused));
+  if (!option.refines.empty() && given(option.refines)) switched_off_.insert(option.name);
 }
 
 OptionUse::OptionUse(const CLI::App& parser, const core::OptionList& list) : parser_(parser) {
-  std::vector<Catalogue> catalogues;
-  for (const auto& [info, _] : list.members())
-    if (info.catalogue) catalogues.push_back(choice_from(info.catalogue(), info.chosen));
-  choose(catalogues);
+  choose(list.members());
   for (const auto& [info, _] : list.members()) {
     off_[info.name] = info.off;
-    if (!info.unused.empty()) require(false, {info.name}, info.unused, info.refines);
+    if (!info.unused.empty()) refuse(info);
   }
 }
 
-void OptionUse::choose(const std::vector<Catalogue>& catalogues) {
+void OptionUse::choose(const std::vector<core::OptionList::Member>& members) {
+  Catalogues catalogues;
+  for (const auto& [info, _] : members)
+    if (info.catalogue) catalogues.push_back(choice_from(info.catalogue(), info.chosen));
   std::set<std::string> claimed, used;
   // A catalogue is active if its own option is used: earlier catalogues decide about later ones.
   std::vector<const Catalogue*> active;
@@ -135,26 +150,6 @@ std::string OptionUse::config() const {
 
 void OptionUse::keep_used(core::Settings& settings) const {
   std::erase_if(settings, [&](const auto& setting) { return unused(setting.first).has_value(); });
-}
-
-std::string OptionUse::value(const std::string& option) const {
-  const CLI::Option* const found = parser_.get_option_no_throw("--" + option);
-  if (found == nullptr) throw std::logic_error(core::format("there is no option --{}", option));
-  return found->count() > 0 ? value_of(*found) : found->get_default_str();
-}
-
-bool OptionUse::is_on(const std::string& option) const {
-  const std::string text = value(option);
-  return text.find_first_not_of("0.") != std::string::npos && text != "false";
-}
-
-OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen) {
-  OptionUse::Catalogue result{catalogue.kind, catalogue.plural, chosen, {}};
-  for (const core::EntryInfo& entry : catalogue.entries) {
-    result.entries.push_back({entry.name, {}});
-    for (const core::OptionInfo& option : entry.options) result.entries.back().options.insert(option.name);
-  }
-  return result;
 }
 
 }  // namespace paragrad::cli

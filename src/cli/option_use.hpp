@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,33 +15,10 @@ namespace paragrad::cli {
 /// effect is an error: the user meant something by it.
 class OptionUse {
  public:
-  explicit OptionUse(const CLI::App& parser) : parser_(parser) {}
-
-  /// By the conditions of a list, with the values that were given.
+  /// By the conditions of a list, with the values that were given. An option that catalogue entries list is used if a chosen
+  /// entry lists it. If the option that chooses from a catalogue is itself unused (`--compression` without gradients to
+  /// exchange), none of that catalogue's entries is chosen.
   OptionUse(const CLI::App& parser, const core::OptionList& list);
-
-  /// A choice among the entries of a catalogue.
-  struct Entry {
-    std::string name;
-    std::set<std::string> options;  ///< that the entry uses
-  };
-  struct Catalogue {
-    std::string kind;    ///< "strategy"
-    std::string plural;  ///< "strategies"
-    std::string chosen;  ///< an entry's name, possibly with a parameter after a colon
-    std::vector<Entry> entries;
-  };
-
-  /// An option that catalogue entries list is used if a chosen entry lists it. If the option that chooses from a catalogue
-  /// is itself unused (`--compression` without gradients to exchange), none of that catalogue's entries is chosen.
-  void choose(const std::vector<Catalogue>& catalogues);
-
-  /// Marks `options` as unused unless `used`. why: the text after their name in the message, "needs --auto-minibatch".
-  /// whole: the option that they refine. If it was given, to switch the feature off, they are not an error.
-  void require(bool used, const std::vector<std::string>& options, const std::string& why, const std::string& whole = "");
-
-  /// Why the option of that name (without dashes) has no effect; nothing if it has one.
-  std::optional<std::string> unused(const std::string& option) const;
 
   /// Whether the option was given, on the command line or in --config.
   bool given(const std::string& option) const;
@@ -54,22 +30,19 @@ class OptionUse {
   /// Removes the settings of options that have no effect.
   void keep_used(core::Settings& settings) const;
 
-  /// The option's value, given or default; and whether it is neither 0 nor false.
-  std::string value(const std::string& option) const;
-  bool is_on(const std::string& option) const;
-
   /// The parser's options in the --config format, without those that have no effect.
   std::string config() const;
 
  private:
+  void choose(const std::vector<core::OptionList::Member>& members);
+  void refuse(const core::OptionInfo& option);
+  std::optional<std::string> unused(const std::string& option) const;  ///< why the option has no effect
+
   const CLI::App& parser_;
   std::map<std::string, std::string> reasons_;  // by option
   std::set<std::string> switched_off_;
   std::map<std::string, std::string> off_;  // value without effect, by option
 };
-
-/// A catalogue for OptionUse::choose, of which the entry `chosen` is used.
-OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen);
 
 /// The use of the options that the arguments describe. Throws ConfigError for unknown names.
 template <class Arguments>

@@ -49,8 +49,9 @@ class DescribedOption {
     return *this;
   }
 
-  DescribedOption mark(OptionMark mark) const {
-    info_->marks.insert(mark);
+  template <class... Marks>
+  DescribedOption mark(Marks... marks) const {
+    info_->marks.insert({marks...});
     return *this;
   }
 

@@ -58,11 +58,10 @@ void TrainingArguments::describe(core::OptionList& list) {
 
 void TrainingArguments::describe_run(core::OptionList& list) {
   list.group("Run");
-  worlds::describe_device(list, device).mark(core::OptionMark::common).mark(core::OptionMark::unpredicted);
+  worlds::describe_device(list, device).mark(core::OptionMark::common, core::OptionMark::unpredicted);
   list.text("out", out, "run folder for configuration, manifest, metrics and checkpoint")
       .path()
-      .mark(core::OptionMark::common)
-      .mark(core::OptionMark::observes);
+      .mark(core::OptionMark::common, core::OptionMark::observes);
   worlds::describe_overwrite(list, overwrite, out);
   list.number(saving_option, checkpoint_every, core::any_count,
               "blocks between two checkpoints for `resume` in the run folder; each epoch also ends with one (0: none)")
@@ -82,7 +81,7 @@ void TrainingArguments::describe_run(core::OptionList& list) {
             "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options")
       .mark(core::OptionMark::observes)
       .unless(out.empty(), "writes into the run folder: choose one with `out`");
-  list.flag("quiet", quiet, "print only the result").mark(core::OptionMark::observes).mark(core::OptionMark::of_one_rank);
+  list.flag("quiet", quiet, "print only the result").mark(core::OptionMark::observes, core::OptionMark::of_one_rank);
 }
 
 void resolve(TrainingArguments& arguments) {

@@ -11,7 +11,7 @@
 
 namespace paragrad::runs {
 
-/// Names of options that `launch` gives to the training that it starts.
+/// The option that `launch` gives to a training unless its user has.
 inline constexpr const char* saving_option = "checkpoint-every";
 
 /// Options that `train` and `simulate` share.

@@ -41,8 +41,7 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
       .when(options.computes, not_timed);
   list.number("epochs", options.epochs, epochs_range,
               "passes over the training set (0: pretrain only, see `pretrain-epochs`)")
-      .mark(core::OptionMark::common)
-      .mark(core::OptionMark::tabled)
+      .mark(core::OptionMark::common, core::OptionMark::tabled)
       .unless(options.epochs == 0 && options.pretraining.epochs == 0,
               "0 trains nothing: give `epochs` 1 or more, or `pretrain-epochs`");
 }
@@ -76,11 +75,9 @@ void describe_distribution(core::OptionList& list, TrainingOptions& options) {
   const core::CatalogueInfo strategies = strategies::strategy_catalogue();
   list.group("Distribution");
   list.entry("strategy", options.strategy, strategies::strategy_catalogue, "distributed training algorithm")
-      .mark(core::OptionMark::common)
-      .mark(core::OptionMark::tabled);
+      .mark(core::OptionMark::common, core::OptionMark::tabled);
   list.number("blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per epoch")
-      .mark(core::OptionMark::common)
-      .mark(core::OptionMark::tabled)
+      .mark(core::OptionMark::common, core::OptionMark::tabled)
       .when(options.sync_period == 0, "conflicts with `sync-period`, which sets the number of blocks: give one of them");
   list.number("sync-period", options.sync_period, {.least = 0, .most = 1'000'000'000'000},
               "samples per worker between two synchronisations, which sets the number of blocks (0: use `blocks`; CNTK's "
@@ -159,8 +156,7 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
   {
     const auto condition = list.only_when(options.epochs > 0, network_only);
     list.number("learning-rate", schedule.initial_rate, core::above_zero, "initial learning rate")
-        .mark(core::OptionMark::common)
-        .mark(core::OptionMark::rescalable)
+        .mark(core::OptionMark::common, core::OptionMark::rescalable)
         .without_default()
         .when(!per_sample, "cannot be combined with `lr-per-sample`: give one of them");
     list.choice("learning-rate-per", options.rate_per, {"minibatch", "sample"},
@@ -186,8 +182,7 @@ void describe_minibatch(core::OptionList& list, TrainingOptions& options) {
   list.group("Minibatch");
   list.number("minibatch", options.minibatch, core::any_count,
               "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)")
-      .mark(core::OptionMark::common)
-      .mark(core::OptionMark::rescalable);
+      .mark(core::OptionMark::common, core::OptionMark::rescalable);
   list.number("micro-batch", options.micro_batch, core::any_count,
               "process each worker's part of a minibatch in micro-batches of at most this many samples, whose gradients are "
               "added up: the same step with less memory for activations (0: all at once)");
@@ -225,8 +220,7 @@ void PretrainingOptions::describe(core::OptionList& list, const std::string& opt
 void TrainingOptions::describe_samples(core::OptionList& list) {
   list.text("data", data, "data file (HDF5, see data/README.md)")
       .path()
-      .mark(core::OptionMark::common)
-      .mark(core::OptionMark::unpredicted);
+      .mark(core::OptionMark::common, core::OptionMark::unpredicted);
   list.text("context", context, "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
       .when(!data.empty(), "applies to the frames of a data file: give `data` too, or leave it out");
   list.text("chunks", chunks,

@@ -69,8 +69,7 @@ void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
   if (!may_be_real) cluster.required().mark(core::OptionMark::common);
   const core::DescribedOption number =
       list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
-          .mark(core::OptionMark::tabled)
-          .mark(core::OptionMark::rescalable)
+          .mark(core::OptionMark::tabled, core::OptionMark::rescalable)
           .when(!among_ranks, only_ranks)
           .when(emulated, without_platform);
   if (!may_be_real) number.mark(core::OptionMark::common);
