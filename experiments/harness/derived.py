@@ -29,7 +29,7 @@ def derived(run: Run, options: Options, recorded: dict[str, Any]) -> dict[str, A
 
 def whole_epochs(options: Options) -> float:
     """Passes over the training set; 0 if the training may end earlier or leave samples out."""
-    cut = any(number(options, name) > 0 for name in ("target-error", "max-blocks", "max-steps"))
+    cut = any(number(options, name) > 0 for name in ("target-error", "patience", "max-blocks", "max-steps"))
     return 0 if cut or options.get("schedule") == "newbob" else number(options, "epochs")
 
 

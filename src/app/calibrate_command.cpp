@@ -41,7 +41,8 @@ struct CalibrateArguments {
     list.number("passes", passes, {.least = 1, .most = 1000},
                 "number of passes over all sizes; the fastest time of each size counts");
     list.flag("overwrite", overwrite, "replace an existing `out` file");
-    list.flag("quiet", quiet, "print only the comparison of measured and simulated times");
+    list.flag("quiet", quiet, "print only the comparison of measured and simulated times")
+        .mark(core::OptionMark::of_one_rank);
   }
 };
 

@@ -25,13 +25,13 @@
 namespace paragrad::app {
 namespace {
 
-/// ": give --seeds", where the search has an option for what it sets itself.
+/// "; the search has --seeds", where it has an option for what it sets itself.
 std::string instead_of(const std::string& option) {
   search::SearchArguments arguments;
   core::OptionList list;
   arguments.describe(list);
   for (const core::OptionInfo& info : list.infos())
-    if (info.name == option || info.name == option + "s") return core::format(": give --{}", info.name);
+    if (info.name == option || info.name == option + "s") return core::format("; the search has --{}", info.name);
   return "";
 }
 
@@ -39,7 +39,7 @@ search::Space read_space(const search::SearchArguments& arguments, CLI::App& run
   search::Space space;
   const std::set<std::string> own = search::options_set_by_search();
   for (const cli::ConfigEntry& entry : cli::read_flat_toml(system::read_text(arguments.file), arguments.file)) {
-    if (own.contains(entry.key))
+    if (own.contains(entry.key) || runs.get_config_ptr()->check_lname(entry.key))
       throw entry.error(core::format("'{}' is set by the search{}", entry.key, instead_of(entry.key)));
     cli::option_of(runs, entry);
     space.add(entry.key, entry.values);

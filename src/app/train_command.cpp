@@ -49,7 +49,6 @@ struct RealArguments {
     list.number("workers", workers, {.least = 0, .most = 1000000},
                 "number of workers, which share the cores of this process or, under mpiexec, of all ranks (0: one; under "
                 "mpiexec, one per rank)")
-        .mark(core::OptionMark::tabled, core::OptionMark::rescalable)
         .when(workers > 0, "is not given", "workers");  // 0 is left out of config.toml
     list.flag("read-ahead", read_ahead,
               "read the next split while a worker processes the current one (false: only when it is needed)")

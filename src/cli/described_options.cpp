@@ -1,6 +1,7 @@
 #include "cli/described_options.hpp"
 
 #include <map>
+#include <stdexcept>
 
 #include "cli/foreign_words.hpp"
 #include "core/errors.hpp"
@@ -80,6 +81,7 @@ std::vector<core::OptionInfo> changed_options(const core::OptionList& now, const
 }
 
 std::string word_of(const core::OptionInfo& option) {
+  if (option.many) throw std::logic_error(core::format("the arguments `{}` are no single word", option.name));
   return option.positional ? option.value : core::format("--{}={}", option.name, option.value);
 }
 

@@ -27,7 +27,7 @@ void add_options(CLI::App& parser, Arguments& arguments) {
 /// The members of `now` whose values are not those of `before`.
 std::vector<core::OptionInfo> changed_options(const core::OptionList& now, const core::OptionList& before);
 
-/// Those of the arguments that do not have their default values: what has to be given to another process for the same ones.
+/// Those of the arguments that do not have their default values: what another process has to be given for the same ones.
 template <class Arguments>
 std::vector<core::OptionInfo> given_in(Arguments arguments) {
   Arguments untouched;
@@ -37,7 +37,7 @@ std::vector<core::OptionInfo> given_in(Arguments arguments) {
   return changed_options(now, before);
 }
 
-/// "--seed=2"; of a positional argument its value alone.
+/// "--seed=2"; of a positional argument its value alone. Throws std::logic_error for an argument of several words.
 std::string word_of(const core::OptionInfo& option);
 
 struct CommandText {

@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "core/numbers.hpp"
 
 namespace paragrad::cli {
 namespace {
@@ -69,7 +70,8 @@ std::string options_instead(const Catalogue& catalogue) {
 /// Whether the value is the one that may be given without effect; of numbers, 0 and 0.0 are the same.
 bool is_off(const std::string& off, const std::string& value) {
   if (off.empty() || value == off) return !off.empty();
-  return off == "0" && value.find_first_not_of("0.") == std::string::npos;
+  const auto number = core::number_of<double>(off);
+  return number && number == core::number_of<double>(value);
 }
 
 bool is_switch(const CLI::Option& option) { return value_kind(option) == "BOOLEAN" || option.get_expected_min() == 0; }

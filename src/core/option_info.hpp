@@ -15,12 +15,12 @@ namespace paragrad::core {
 
 struct CatalogueInfo;
 
-/// What an option is to those who list, compare, predict or resume runs, or start several ranks.
+/// Properties of an option that other parts use.
 enum class OptionMark {
   common,       ///< among the few that a first run needs
-  observes,     ///< changes neither what is computed nor its times: runs that differ in it are the same
-  unpredicted,  ///< changes no time that is predicted, or stands for another device in a prediction
-  rescalable,   ///< may change where a run goes on with another number of workers
+  observes,     ///< changes neither results nor simulated times: runs that differ in nothing else are the same
+  unpredicted,  ///< a predicted run and the measured one may differ in it
+  rescalable,   ///< may change when a run continues with another number of workers
   tabled,       ///< tables of runs have a column for it
   of_one_rank,  ///< ranks may differ in it
 };

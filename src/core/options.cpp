@@ -93,7 +93,9 @@ DescribedOption OptionList::quantity(const std::string& name, double& value, Uni
     }
     throw OptionError(name, format("{} is negative", text));
   };
-  return parsed<double>(name, value, parse, format_quantity(value, unit), help);
+  const DescribedOption described = parsed<double>(name, value, parse, format_quantity(value, unit), help);
+  find(name)->value = format("{}{}", value, base_unit(unit));  // format_quantity rounds
+  return described;
 }
 
 DescribedOption OptionList::choice(const std::string& name, std::string& value, const std::vector<std::string>& values,

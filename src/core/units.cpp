@@ -67,6 +67,12 @@ double parse_quantity(std::string_view text, Unit unit) {
   throw ConfigError(format("'{}' is not a {}: write a number followed by one of {}", text, units.what, join(known, ", ")));
 }
 
+std::string_view base_unit(Unit unit) {
+  for (const Name& name : table(unit).names)
+    if (name.factor == 1) return name.text;
+  throw std::logic_error("unit without a measure");
+}
+
 std::string format_quantity(double value, Unit unit) {
   const Table& units = table(unit);
   std::size_t best = 0;

@@ -17,6 +17,9 @@ enum class Unit { time, bytes, bandwidth, rate };
 double parse_quantity(std::string_view text, Unit unit);
 
 /// 1350 -> "22.5min": the largest unit that gives a number of at least 1, four significant digits.
+/// "s", "B", "Bps", "FLOPs"
+std::string_view base_unit(Unit unit);
+
 std::string format_quantity(double value, Unit unit);
 
 }  // namespace paragrad::core

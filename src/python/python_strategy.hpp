@@ -15,6 +15,7 @@
 #include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
+#include "runs/strategy_source.hpp"
 #include "strategies/strategy.hpp"
 #include "worlds/interruption.hpp"
 
@@ -30,7 +31,7 @@ struct PythonOptions : comm::CollectiveOptions {
     list.group("Python");
     list.text("python-class", python_class, "class of the strategy, MODULE:CLASS");
     list.text("python-arguments", arguments, "keyword arguments of the class, as a JSON object");
-    list.text("python-source-sha256", source_sha256, "hash of the code and the constants of the class");
+    list.text(runs::source_digest_option, source_sha256, "hash of the code and the constants of the class");
   }
 };
 

@@ -3,12 +3,16 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "core/format.hpp"
 #include "core/join.hpp"
 
 namespace paragrad::runs {
 namespace {
+
+/// An option whose name ends like this is computed from another one.
+constexpr std::string_view digest_ending = "-sha256";
 
 const std::string* value_in(const RunOptions& options, const std::string& name) {
   const auto found = options.find(name);
@@ -26,7 +30,7 @@ bool is_named(const std::string& name, const std::vector<RunOptions>& runs, cons
     else
       some_lack_it = true;
   }
-  if (values.size() > 1 || !some_lack_it || is_digest(name)) return values.size() > 1;
+  if (values.size() > 1 || !some_lack_it || name.ends_with(digest_ending)) return values.size() > 1;
   const std::string* const by_default = value_in(defaults, name);
   return by_default == nullptr || !values.contains(*by_default);
 }

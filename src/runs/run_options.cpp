@@ -3,22 +3,17 @@
 #include <filesystem>
 #include <sstream>
 
-#include "runs/training.hpp"
 #include "system/files.hpp"
-#include "worlds/sim_world.hpp"
 
 namespace paragrad::runs {
 namespace {
 
 using MarkedOptions = std::map<core::OptionMark, std::set<std::string>>;
 
-/// A run of one world may be resumed, or compared, in another.
 MarkedOptions marked_options() {
-  TrainingArguments training;
-  worlds::SimWorldArguments world;
   core::OptionList list;
-  training.describe(list);
-  world.describe(list, false);
+  AnyWorldArguments arguments;
+  arguments.describe(list);
   MarkedOptions marked;
   for (const core::OptionInfo& info : list.infos())
     for (const core::OptionMark mark : info.marks) marked[mark].insert(info.name);
@@ -45,7 +40,10 @@ RunOptions options_of(const std::string& run_folder) {
   return options_in(config);
 }
 
-bool is_digest(const std::string& option) { return option.ends_with("-sha256"); }
+void AnyWorldArguments::describe(core::OptionList& list) {
+  training.describe(list);
+  world.describe(list, false);
+}
 
 const std::set<std::string>& options_with(core::OptionMark mark) {
   static const MarkedOptions marked = marked_options();

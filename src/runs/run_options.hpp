@@ -6,6 +6,8 @@
 #include <string>
 
 #include "core/option_info.hpp"
+#include "runs/training.hpp"
+#include "worlds/sim_world.hpp"
 
 namespace paragrad::runs {
 
@@ -18,10 +20,15 @@ RunOptions options_in(std::istream& config);
 /// Those in a run's config.toml. Empty without that file.
 RunOptions options_of(const std::string& run_folder);
 
-/// Whether the option is computed from what another one names.
-bool is_digest(const std::string& option);
+/// What a training can be given in either world. The two commands add options of their own, which no mark concerns.
+struct AnyWorldArguments {
+  TrainingArguments training;
+  worlds::SimWorldArguments world;
 
-/// Of the options of trainings, those that are described with this mark.
+  void describe(core::OptionList& list);
+};
+
+/// The options of these arguments that are described with this mark.
 const std::set<std::string>& options_with(core::OptionMark mark);
 
 }  // namespace paragrad::runs

@@ -67,7 +67,7 @@ void check_same_options(const std::string& folder, const std::string& config, bo
     for (const auto& [key, _] : options)
       if (!cli::same_in_toml(value(before, key), value(now, key)) &&
           !(rescales && options_with(core::OptionMark::rescalable).contains(key))) {
-        if (is_digest(key)) refuse_other_source(folder);
+        if (key == source_digest_option) refuse_other_source(folder);
         throw core::ConfigError(core::format(
             "cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options{}, "
             "or another --out",
@@ -151,10 +151,10 @@ void require_same_start(const TrainingArguments& arguments, const core::Json& ma
   const core::Json before = manifest_in(arguments.out);
   const core::Json::json_pointer at("/run/init_sha256");
   if (before.contains(at) && manifest.contains(at) && before[at] != manifest[at])
-    throw core::ConfigError(core::format(
-        "cannot resume: '{}' is another checkpoint than that from which the run in '{}' began; restore it, or give another "
-        "--out",
-        arguments.options.init, arguments.out));
+    throw core::ConfigError(
+        core::format("cannot resume: '{}' is another checkpoint than that from which the run in '{}' began; restore it, or "
+                     "give another --out",
+                     arguments.options.init, arguments.out));
 }
 
 void remove_state(const TrainingArguments& arguments) { train::remove_state(state_folder(arguments)); }

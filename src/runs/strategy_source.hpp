@@ -6,6 +6,9 @@
 
 namespace paragrad::runs {
 
+/// The option with the hash of a strategy's source.
+inline constexpr const char* source_digest_option = "python-source-sha256";
+
 /// What a strategy consists of whose code is not the program's, for the run's manifest: the text of a JSON object whose
 /// `parts` are hashes by the name of a function or constant. "": the strategy is the program's own. Set before a command
 /// runs in this process, as options cannot carry it; the hash of it all is an option.

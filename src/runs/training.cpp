@@ -18,7 +18,7 @@ void keep_own_input(const std::string& option, const std::string& input, const s
   std::error_code missing;
   if (!input.empty() && std::filesystem::equivalent(input, own_file, missing))
     throw core::ConfigError(
-        core::format("{} '{}' would be replaced by the run in the same folder: choose another --out", option, input));
+        core::format("--{} '{}' would be replaced by the run in the same folder: choose another --out", option, input));
 }
 
 }  // namespace
@@ -91,8 +91,8 @@ void resolve(TrainingArguments& arguments) {
   core::require_valid(arguments);
   if (arguments.rescale) train::require_rescalable(options);
   train::settle_rate(options);
-  keep_own_input("--init", options.init, arguments.out + "/checkpoint.h5");
-  keep_own_input("--replay", arguments.replay, arguments.out + "/order.txt");
+  keep_own_input("init", options.init, arguments.out + "/checkpoint.h5");
+  keep_own_input("replay", arguments.replay, arguments.out + "/order.txt");
 }
 
 void settle(const cli::OptionUse& use, TrainingArguments& arguments) {

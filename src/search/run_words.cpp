@@ -2,22 +2,10 @@
 
 #include "cli/described_options.hpp"
 #include "core/format.hpp"
-#include "runs/training.hpp"
-#include "worlds/sim_world.hpp"
+#include "runs/run_options.hpp"
 
 namespace paragrad::search {
 namespace {
-
-/// Of a run in either world.
-struct RunArguments {
-  runs::TrainingArguments training;
-  worlds::SimWorldArguments world;
-
-  void describe(core::OptionList& list) {
-    training.describe(list);
-    world.describe(list, false);
-  }
-};
 
 constexpr std::size_t only_after_each_epoch = 100000000;  // blocks
 
@@ -27,7 +15,7 @@ std::vector<std::string> words_of_run(const SearchPlan& plan, const Values& valu
                                       const std::string& folder, bool resumes) {
   std::vector<std::string> words{plan.command};
   for (const auto& [option, value] : values) words.push_back(core::format("--{}={}", option, with_seed(value, seed)));
-  RunArguments run;
+  runs::AnyWorldArguments run;
   run.training.options.seed = seed;
   run.training.quiet = true;
   run.training.out = folder;
@@ -40,7 +28,7 @@ std::vector<std::string> words_of_run(const SearchPlan& plan, const Values& valu
 }
 
 std::set<std::string> options_set_by_search() {
-  RunArguments run;
+  runs::AnyWorldArguments run;
   run.training.options.seed += 1;
   run.training.quiet = run.training.resume = run.training.overwrite = true;
   run.training.out = "a folder";

@@ -49,6 +49,7 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
 void describe_task(core::OptionList& list, TrainingOptions& options) {
   list.group("Task");
   options.describe_samples(list);
+  list.described("data").mark(core::OptionMark::common);
   list.text("model", options.model,
             core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
                          "440-5x1024-1000:relu, or file:PATH, a text of nodes, or zoo:NAME: {}",
@@ -218,9 +219,7 @@ void PretrainingOptions::describe(core::OptionList& list, const std::string& opt
 }
 
 void TrainingOptions::describe_samples(core::OptionList& list) {
-  list.text("data", data, "data file (HDF5, see data/README.md)")
-      .path()
-      .mark(core::OptionMark::common, core::OptionMark::unpredicted);
+  list.text("data", data, "data file (HDF5, see data/README.md)").path().mark(core::OptionMark::unpredicted);
   list.text("context", context, "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
       .when(!data.empty(), "applies to the frames of a data file: give `data` too, or leave it out");
   list.text("chunks", chunks,

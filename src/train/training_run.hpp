@@ -25,9 +25,9 @@ namespace paragrad::train {
 
 /// Why a training ends before its last epoch.
 enum class Ending {
-  open,     ///< it does not, as far as is known
-  reached,  ///< its model is as good as wanted
-  stalled   ///< its model does not become better
+  open,     ///< there is no reason yet
+  reached,  ///< the target error is met
+  stalled   ///< no progress on the validation set
 };
 
 /// One training on one worker: its parts, how far it has got, and what several observers of its loop do. The other workers
@@ -109,7 +109,7 @@ struct TrainingRun {
   /// The state that training changes.
   core::StateView describe();
 
-  LoopObservers observers;
+  LoopObservers observers;  ///< the last member, as they refer to the others
 };
 
 /// Adds the state of one part, which describes itself, to the whole.

@@ -117,6 +117,9 @@ class Images(FolderTest):
         expected = json.loads((alone / "metrics.jsonl").read_text().splitlines()[0])["train_loss"]
         for workers in (2, 4):
             self.assertAlmostEqual(losses["data_parallel", workers], expected, delta=1e-4 * expected)
+        for option in ("tensor-parallel", "parallel-start-epoch"):
+            self.assert_refused(self.simulate(2, *self.task("--strategy", "data_parallel", "--sync-batch-norm", f"--{option}", "2")),
+                                f"--sync-batch-norm cannot be combined with --{option}: leave one out")
         times = [self.simulate(4, *self.task("--strategy", "data_parallel", "--sync-batch-norm", "--device", device, "--out",
                                              self.folder / f"synchronised-{device}")).returncode for device in ("cpu", "meta")]
         self.assertEqual(times, [0, 0])

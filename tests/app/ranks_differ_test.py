@@ -92,6 +92,13 @@ class Differences(CliTest):
         self.assert_differ(self.together(servers, servers, [*servers, "--push-every", "2"]), "rank 2", "--push-every is 2 instead of 1")
         self.assert_differ(self.together(servers, task, servers), "rank 1", "--strategy is bmuf instead of async_sgd")
 
+    def test_what_concerns_one_rank_alone_may_differ(self):
+        task = ["train", *self.task, "--strategy", "bmuf"]
+        weights(self.together([*task, "--read-ahead", "false"], [*task, "--quiet=false"]))
+        calibrate = ["calibrate", "--largest-message", "1kB", "--out"]
+        result = self.together([*calibrate, self.folder / "a.toml", "--quiet"], [*calibrate, self.folder / "a.toml", "--seed=x"])
+        self.assertNotIn("--quiet", result.stderr)
+
     def test_paths_may_differ_and_contents_may_not(self):
         task = ["train", *self.task, "--strategy", "bmuf"]
         copy, other = self.folder / "copy.h5", self.folder / "other.h5"

@@ -102,7 +102,7 @@ class Resume(CliTest):
             out = self.folder / f"patient-{measure}"
             said = run("simulate", "--workers", "2", "--platform", PLATFORM, *[word for word in self.options if word != "--quiet"], "--out", out)
             epochs = json.loads((out / "metrics.jsonl").read_text().splitlines()[-2])["epoch"]
-            self.assertIn(f"stopped after epoch {epochs}: the lowest validation {measure} is 4 epochs old", said.stdout)
+            self.assertIn(f"stopped after epoch {epochs}: the validation {measure} has made no progress for 4 epochs", said.stdout)
             self.assertTrue(8 < epochs < 60, epochs)
             self.check_taken_up(epochs, measure)
 

@@ -332,7 +332,9 @@ class Search(CliTest):
         for options, words, *parts in (
             ({"lerning-rate": "0.1"}, (), "line", "'lerning-rate'", "did you mean learning-rate?"),
             ({"seed": "[1, 2]"}, (), "'seed' is set by the search", "--seeds"),
-            ({"out": "x"}, (), "'out' is set by the search"),
+            ({"out": "x"}, (), "'out' is set by the search", "--out"),
+            ({"config": "x"}, (), "'config' is set by the search"),
+            ({"quiet": "true"}, (), "'quiet' is set by the search"),
             ({"host-threads": "2"}, (), "'host-threads' is set by the search", "--host-threads"),
             ({}, ("--command", "train", "--host-threads", "2"), "--host-threads", "--command simulate"),
             ({"learning-rate": '"1..0.1"'}, (), "--learning-rate", "empty"),

@@ -2,7 +2,7 @@
 """Runs the largest simulation of sim/README.md as it stands there, and prints its processor time and memory: in all, and per
 worker.
 
-Usage: largest_emulation.py PROGRAM [DIVISOR ...]. For comparison, the same with a 16th of the workers, or with these parts of them.
+Usage: largest_emulation.py PROGRAM [DIVISOR ...]. Runs it with 1/DIVISOR of the workers for each DIVISOR (default: 16 and 1).
 """
 
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Options are described by the struct that has them (core/options.hpp), and only there: one file hands the descriptions to CLI11, and no
-other file knows an option by its name. What another part has to know of an option is part of its description (when, unless, mark)."""
+other file contains the name of an option that has a hyphen, which nothing else has, or any with dashes before it. What another part has
+to know of an option is part of its description (when, unless, mark)."""
 
 import re
 import sys
@@ -13,9 +14,11 @@ DESCRIBES = re.compile(r"\.(?:number|numbers|words|flag|text|parsed|quantity|cho
 CONSTANT = re.compile(r"constexpr const char\* (\w+) = \"([a-z0-9-]+)\"")
 REFERS = re.compile(r"\.(?:uses|described)\(|only_when\(")  # in conditions of the description of another option
 DICTIONARIES = ("src/cli/foreign_words.def", "src/app/cntk/")  # words of other programs
-# Keys of files, which are not options though they have the names of some.
-KEYS = {("bmuf-kind", "src/runs/finished_run.cpp"): "manifest.json", ("fetch-every", "src/runs/server_arguments.cpp"): "order.txt",
-        ("push-every", "src/runs/server_arguments.cpp"): "order.txt", ("draw-seed", "src/search/search_identity.cpp"): "search.json"}
+# The command lines of other processes, and of a training that `launch` reads before it starts it.
+COMMAND_LINES = ("src/app/launch_command.cpp", "src/worlds/launch_rules.cpp", "src/app/search_command.cpp")
+ALLOWED = {("bmuf-kind", "src/runs/finished_run.cpp"): "a key of manifest.json", ("fetch-every", "src/runs/server_arguments.cpp"): "a key of order.txt",
+           ("push-every", "src/runs/server_arguments.cpp"): "a key of order.txt", ("draw-seed", "src/search/search_identity.cpp"): "a key of search.json",
+           ("model", "src/runs/training.hpp"): "whose text the parser checks for words of other programs"}
 
 
 def describing(texts: dict[str, str]) -> dict[str, set[str]]:
@@ -34,12 +37,13 @@ def describing(texts: dict[str, str]) -> dict[str, set[str]]:
 
 
 def names_elsewhere(texts: dict[str, str]) -> list[str]:
-    """Names with a hyphen, which nothing but an option has, in files that do not describe it."""
+    """In files that do not describe the option."""
     found = []
     for name, files in describing(texts).items():
-        whole = re.compile(rf'"(?:--)?{name}=?(?:\{{\}})?"')
+        dashes = "(?:--)?" if "-" in name else "--"
+        whole = re.compile(rf'"{dashes}{name}=?(?:\{{\}})?"')
         for path, text in texts.items():
-            if "-" not in name or path in files or path.startswith(DICTIONARIES) or (name, path) in KEYS:
+            if path in files or path.startswith(DICTIONARIES) or (name, path) in ALLOWED or ("-" not in name and path in COMMAND_LINES):
                 continue
             for number, line in enumerate(text.splitlines(), 1):
                 if whole.search(line) and not REFERS.search(line) and not line.lstrip().startswith("//") and "///<" not in line:
@@ -53,7 +57,7 @@ def main() -> int:
     found = [f"{name}:{number}: describe the option in the struct that has it (core/options.hpp)"
              for name, text in texts.items() if name != ONLY_IN for number, line in enumerate(text.splitlines(), 1) if ADDS_TO_PARSER.search(line)]
     found += names_elsewhere(texts)
-    print("\n".join(found) or f"{len(describing(texts))} options are described by the structs that have them, which alone know their names")
+    print("\n".join(found) or f"{len(describing(texts))} names of options: no other file than that of its description has one")
     return 1 if found else 0
 
 

@@ -110,7 +110,7 @@ class Runs(unittest.TestCase):
 
         self.assertEqual(of(epochs=2), {"epoch_s": 2})
         self.assertEqual(of(epochs=2, workers=8, train_samples=100), {"workers": 8, "epoch_s": 2, "samples_per_s": 50})
-        for more in ({"target_error": 0.1}, {"max_blocks": 1}, {"schedule": "newbob"}):
+        for more in ({"target_error": 0.1}, {"patience": 3}, {"max_blocks": 1}, {"schedule": "newbob"}):
             self.assertEqual(of(epochs=2, train_samples=100, **more), {})
         self.assertEqual(of(epochs=2, target_error=-1), {"epoch_s": 2})
         timed = {"epochs": 1, "blocks": 1, "train_samples": 1000, "max_steps": 3, "minibatch": 16, "strategy": "data_parallel"}

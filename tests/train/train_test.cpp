@@ -307,7 +307,7 @@ TEST_CASE("a training ends after as many epochs without a better model as its pa
     if (without == patience) break;
   }
   INFO("epoch " << epoch);
-  REQUIRE(epoch > patience);
+  REQUIRE((gain == 0 || epoch < 25));
   task.options.loop_settings = {{"patience", patience}, {"patience-measure", measure}, {"patience-gain", gain}};
   const train::Result result = task.simulate(workers, sim::free_platform(ranks));
   CHECK(result.epochs == static_cast<int>(epoch));

@@ -15,16 +15,15 @@ struct EarlyStoppingOptions {
   double least_gain = 0;
 
   void describe(core::OptionList& list) {
-    list.number(
-            "patience", patience, {.least = 0, .most = 1000000},
-            "stop after this many epochs in a row without a better model (0: train all epochs); `keep-best` ends with the "
-            "best of all")
+    list.number("patience", patience, {.least = 0, .most = 1000000},
+                "stop after this many epochs in a row without progress (0: train all epochs); `keep-best` ends with the "
+                "model of "
+                "the lowest validation error")
         .off("0");
     const auto patient = list.only_when(patience > 0, "needs `patience`", "patience");
-    list.choice("patience-measure", measure, {"error", "loss"},
-                "what makes a model better: a lower validation error, or loss");
+    list.choice("patience-measure", measure, {"error", "loss"}, "what has to decrease: the validation error or its loss");
     list.number("patience-gain", least_gain, core::zero_or_more,
-                "how much lower it has to be than in the best epoch before");
+                "an epoch makes progress if it lowers the measure by more than this, compared with the last one that did");
   }
 };
 
@@ -49,7 +48,7 @@ class EarlyStopping : public LoopObserver {
     }
     if (++without_progress_ < static_cast<std::uint64_t>(options_.patience) || run_.is_over()) return;
     run_.ending = Ending::stalled;
-    run_.report.say(core::format("stopped after epoch {}: the lowest validation {} is {} epoch{} old", run_.epoch,
+    run_.report.say(core::format("stopped after epoch {}: the validation {} has made no progress for {} epoch{}", run_.epoch,
                                  options_.measure, without_progress_, without_progress_ == 1 ? "" : "s"));
   }
 

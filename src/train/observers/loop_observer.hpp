@@ -19,7 +19,7 @@ class LoopObserver {
   explicit LoopObserver(TrainingRun& run) : run_(run) {}
   virtual ~LoopObserver() = default;
 
-  /// Throws ConfigError if the data do not allow what the options want of it.
+  /// Throws ConfigError if the data lack what the options need.
   virtual void check() const {}
 
   virtual void before_training() {}
@@ -28,7 +28,7 @@ class LoopObserver {
   virtual void after_epoch() {}
   virtual void after_training() {}
 
-  /// What it has to know again when the training is resumed.
+  /// Adds the state that a resumed training restores.
   virtual void describe_state(core::StateView& /*state*/) {}
 
  protected:
@@ -41,7 +41,7 @@ struct LoopObserverEntry {
   const char* name;
   std::unique_ptr<LoopObserver> (*make)(TrainingRun& run);
 
-  /// Describes the options that it has for itself, whose values are in `loop_settings`. Null: it has none.
+  /// Describes its own options, whose values are in `loop_settings`. Null: it has none.
   void (*describe)(core::OptionList& list, TrainingOptions& training) = nullptr;
 };
 

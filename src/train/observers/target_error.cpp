@@ -12,7 +12,8 @@ struct TargetErrorOptions {
   void describe(core::OptionList& list) {
     list.number("target-error", error, {.least = -1, .most = 1},
                 "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: train all "
-                "epochs)");
+                "epochs)")
+        .off(core::format("{}", error < 0 ? error : -1));
   }
 };
 
