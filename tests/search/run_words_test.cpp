@@ -13,9 +13,9 @@ TEST_CASE("a run of a search is given its configuration and what the search sets
   search::SearchPlan plan;
   plan.command = "train";
   const search::Values values{{"learning-rate", "0.5"}, {"init", "model-{seed}.h5"}};
-  CHECK(search::words_of_run(plan, values, 7, "f/001-s7", false) == Words{"train", "--learning-rate=0.5",
-                                                                          "--init=model-7.h5", "--seed=7", "--out=f/001-s7",
-                                                                          "--overwrite=true", "--quiet=true"});
+  CHECK(search::words_of_run(plan, values, 7, "f/001-s7", false) ==
+        Words{"train", "--init=model-7.h5", "--learning-rate=0.5", "--seed=7", "--out=f/001-s7", "--overwrite=true",
+              "--quiet=true"});
   CHECK(search::words_of_run(plan, {}, 1, "f/001-s1", true) ==
         Words{"train", "--out=f/001-s1", "--resume=true", "--quiet=true"});
 }
