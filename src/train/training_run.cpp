@@ -166,8 +166,7 @@ core::StateView TrainingRun::describe() {
   add_state(all, "times", times);
   add_state(all, "reported", report);
   add_state(all, "traffic", traffic);
-  const std::vector<LoopObserverEntry> entries = loop_observers();
-  for (std::size_t i = 0; i < observers.size(); ++i) add_state(all, entries[i].name, *observers[i]);
+  for (const auto& observer : observers) observer->describe_state(all);
   return all;
 }
 

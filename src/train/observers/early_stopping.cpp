@@ -16,14 +16,14 @@ struct EarlyStoppingOptions {
 
   void describe(core::OptionList& list) {
     list.number("patience", patience, {.least = 0, .most = 1000000},
-                "stop after this many epochs in a row without progress (0: train all epochs); `keep-best` ends with the "
-                "model of "
-                "the lowest validation error")
+                "stop after this many epochs in a row without progress on the validation set (0: train all epochs); add "
+                "`keep-best` to end with the best model")
         .off("0");
     const auto patient = list.only_when(patience > 0, "needs `patience`", "patience");
-    list.choice("patience-measure", measure, {"error", "loss"}, "what has to decrease: the validation error or its loss");
+    list.choice("patience-measure", measure, {"error", "loss"},
+                "what has to decrease: the validation error or the validation loss");
     list.number("patience-gain", least_gain, core::zero_or_more,
-                "an epoch makes progress if it lowers the measure by more than this, compared with the last one that did");
+                "least progress: the decrease since the last epoch that made progress has to be larger than this");
   }
 };
 
@@ -54,8 +54,8 @@ class EarlyStopping : public LoopObserver {
 
   void describe_state(core::StateView& state) override {
     if (options_.patience == 0) return;
-    state.add("best", best_, core::Rescale::equal);
-    state.add("without_progress", without_progress_, core::Rescale::equal);
+    state.add("early_stopping/best", best_, core::Rescale::equal);
+    state.add("early_stopping/without_progress", without_progress_, core::Rescale::equal);
   }
 
  private:
@@ -66,8 +66,6 @@ class EarlyStopping : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry early_stopping_observer() {
-  return {"early_stopping", make_observer<EarlyStopping>, describe_scored<EarlyStoppingOptions>};
-}
+LoopObserverEntry early_stopping_observer() { return {make_observer<EarlyStopping>, describe_scored<EarlyStoppingOptions>}; }
 
 }  // namespace paragrad::train

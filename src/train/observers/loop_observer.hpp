@@ -28,7 +28,7 @@ class LoopObserver {
   virtual void after_epoch() {}
   virtual void after_training() {}
 
-  /// Adds the state that a resumed training restores.
+  /// Adds the state that a resumed training restores, named "<observer>/<part>".
   virtual void describe_state(core::StateView& /*state*/) {}
 
  protected:
@@ -38,7 +38,6 @@ class LoopObserver {
 using LoopObservers = std::vector<std::unique_ptr<LoopObserver>>;
 
 struct LoopObserverEntry {
-  const char* name;
   std::unique_ptr<LoopObserver> (*make)(TrainingRun& run);
 
   /// Describes its own options, whose values are in `loop_settings`. Null: it has none.

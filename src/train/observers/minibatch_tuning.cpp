@@ -46,6 +46,6 @@ class MinibatchTuning : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry minibatch_tuning_observer() { return {"minibatch_tuning", make_observer<MinibatchTuning>}; }
+LoopObserverEntry minibatch_tuning_observer() { return {make_observer<MinibatchTuning>}; }
 
 }  // namespace paragrad::train

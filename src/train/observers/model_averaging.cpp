@@ -16,6 +16,6 @@ class ModelAveraging : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry model_averaging_observer() { return {"model_averaging", make_observer<ModelAveraging>}; }
+LoopObserverEntry model_averaging_observer() { return {make_observer<ModelAveraging>}; }
 
 }  // namespace paragrad::train

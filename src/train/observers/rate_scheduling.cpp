@@ -35,6 +35,6 @@ class RateScheduling : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry rate_scheduling_observer() { return {"rate_scheduling", make_observer<RateScheduling>}; }
+LoopObserverEntry rate_scheduling_observer() { return {make_observer<RateScheduling>}; }
 
 }  // namespace paragrad::train

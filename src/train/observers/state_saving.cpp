@@ -148,6 +148,6 @@ class StateSaving : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry state_saving_observer() { return {"state_saving", make_observer<StateSaving>}; }
+LoopObserverEntry state_saving_observer() { return {make_observer<StateSaving>}; }
 
 }  // namespace paragrad::train

@@ -37,8 +37,6 @@ class TargetError : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry target_error_observer() {
-  return {"target_error", make_observer<TargetError>, describe_scored<TargetErrorOptions>};
-}
+LoopObserverEntry target_error_observer() { return {make_observer<TargetError>, describe_scored<TargetErrorOptions>}; }
 
 }  // namespace paragrad::train

@@ -104,6 +104,6 @@ class Validation : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry validation_observer() { return {"validation", make_observer<Validation>}; }
+LoopObserverEntry validation_observer() { return {make_observer<Validation>}; }
 
 }  // namespace paragrad::train

@@ -33,6 +33,6 @@ class WarmStart : public LoopObserver {
 
 }  // namespace
 
-LoopObserverEntry warm_start_observer() { return {"warm_start", make_observer<WarmStart>}; }
+LoopObserverEntry warm_start_observer() { return {make_observer<WarmStart>}; }
 
 }  // namespace paragrad::train
