@@ -92,6 +92,10 @@ class DescribedOption {
 /// The parts between commas. Throws OptionError if one is empty.
 std::vector<std::string> list_of(const std::string& option, const std::string& text);
 
+/// The options with the values of `settings`. Throws OptionError.
+template <class Options>
+Options read_options(const Settings& settings, Options options = {});
+
 /// A struct of options describes its members once, in `void describe(core::OptionList& list)`. From this description come
 /// the command line, configuration files, help, completions and manual, and the reading of values.
 class OptionList {
@@ -223,10 +227,7 @@ class OptionList {
   /// The options of a part that reads them from `settings`. Given values become settings.
   template <class Options>
   void part(Settings& settings) {
-    Options options;
-    OptionList reader;
-    options.describe(reader);
-    reader.read(settings);
+    auto options = read_options<Options>(settings);
     const std::size_t first = members_.size();
     options.describe(*this);
     for (std::size_t i = first; i < members_.size(); ++i) keep_in(settings, members_[i]);
@@ -293,19 +294,15 @@ struct NoOptions {
 template <class Options>
 EntryOptions options_of(Options defaults = {}) {
   return EntryOptions([defaults](const Settings& settings) {
-    Options options = defaults;
-    OptionList reader;
-    options.describe(reader);
-    reader.read(settings);
+    Options options = read_options(settings, defaults);
     OptionList list(&settings);
     options.describe(list);
     return list.infos();
   });
 }
 
-/// The options with the values of `settings`. Throws OptionError.
 template <class Options>
-Options read_options(const Settings& settings, Options options = {}) {
+Options read_options(const Settings& settings, Options options) {
   OptionList list;
   options.describe(list);
   list.read(settings);

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 #include "core/format.hpp"
@@ -46,8 +45,7 @@ std::string label_text(const std::string& name, std::string value) {
 }  // namespace
 
 std::vector<std::string> differing_options(const std::vector<RunOptions>& runs, const std::string& default_config) {
-  std::istringstream lines(default_config);
-  const RunOptions defaults = options_in(lines);
+  const RunOptions defaults = options_in(default_config);
   std::set<std::string> names;
   for (const RunOptions& run : runs)
     for (const auto& [name, _] : run) names.insert(name);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "runs/any_world_arguments.hpp"
 #include "system/files.hpp"
 
 namespace paragrad::runs {
@@ -22,9 +23,10 @@ MarkedOptions marked_options() {
 
 }  // namespace
 
-RunOptions options_in(std::istream& config) {
+RunOptions options_in(const std::string& config) {
   RunOptions options;
-  for (std::string line; std::getline(config, line);) {
+  std::istringstream lines(config);
+  for (std::string line; std::getline(lines, line);) {
     const auto equals = line.find('=');
     if (line.empty() || line.front() == '#' || equals == std::string::npos) continue;
     const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
@@ -35,14 +37,7 @@ RunOptions options_in(std::istream& config) {
 
 RunOptions options_of(const std::string& run_folder) {
   const std::string path = run_folder + "/config.toml";
-  if (!std::filesystem::exists(path)) return {};
-  std::istringstream config(system::read_text(path));
-  return options_in(config);
-}
-
-void AnyWorldArguments::describe(core::OptionList& list) {
-  training.describe(list);
-  world.describe(list, false);
+  return std::filesystem::exists(path) ? options_in(system::read_text(path)) : RunOptions{};
 }
 
 const std::set<std::string>& options_with(core::OptionMark mark) {

@@ -29,9 +29,8 @@ std::variant<double, std::string> meaning(const std::string& value) {
 }
 
 metrics::Hyperparameters hyperparameters(const std::string& config) {
-  std::istringstream lines(config);
   metrics::Hyperparameters result;
-  for (const auto& [key, value] : options_in(lines)) result[key] = meaning(value);
+  for (const auto& [key, value] : options_in(config)) result[key] = meaning(value);
   return result;
 }
 
@@ -57,8 +56,7 @@ void check_same_options(const std::string& folder, const std::string& config, bo
         core::format("cannot resume: '{}/config.toml' with the options of the run is missing; restore it, or start "
                      "another run",
                      folder));
-  std::istringstream now_text(config);
-  const auto before = options_of(folder), now = options_in(now_text);
+  const RunOptions before = options_of(folder), now = options_in(config);
   const auto value = [](const auto& options, const std::string& key) {
     const auto found = options.find(key);
     return found == options.end() ? std::string("the default") : found->second;
@@ -168,9 +166,8 @@ int say_complete(const TrainingArguments& arguments) {
 train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config,
                                const train::TrainingData& source) {
   if (!arguments.resume && arguments.checkpoint_every == 0) return {};
-  std::istringstream lines(config);
   std::string text;
-  for (const auto& [key, value] : options_in(lines))
+  for (const auto& [key, value] : options_in(config))
     if (key != "data") text += core::format("{}={}\n", key, value);  // its content counts, not its path on a rank
   return train::identify_run(text, source);
 }

@@ -2,7 +2,7 @@
 
 #include "cli/described_options.hpp"
 #include "core/format.hpp"
-#include "runs/run_options.hpp"
+#include "runs/any_world_arguments.hpp"
 
 namespace paragrad::search {
 namespace {

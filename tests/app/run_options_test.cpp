@@ -1,7 +1,6 @@
 #include "runs/run_options.hpp"
 
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "catch.hpp"
@@ -23,7 +22,7 @@ TEST_CASE("what runs are compared, resumed and predicted by is marked in the des
 }
 
 TEST_CASE("of a config.toml the options are read that determine the run", "[app]") {
-  std::istringstream config("# of a run\nout=\"runs/one\"\nseed = 3\nhost-threads=2\nmodel=\"2-2\"\n");
+  const std::string config("# of a run\nout=\"runs/one\"\nseed = 3\nhost-threads=2\nmodel=\"2-2\"\n");
   CHECK(runs::options_in(config) == runs::RunOptions{{"seed", " 3"}, {"model", "\"2-2\""}});
 }
 
