@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compiles files by themselves, without the other files of their batch and without the precompiled header: each has to include what it uses.
 
-Checked are the .cpp and .hpp files of src, sim and tests that have changed since the last commit that passed, or that include a
-project header that has; of the others a twentieth, drawn by the commit's hash. Commands come from compile_commands.json in the build folder.
+Checked are the .cpp and .hpp files of src, sim and tests that have changed since the last commit that passed, and those whose project
+headers, directly or not, have lost something since then: a header of a library, or a name that the file uses. Nothing else can break a file
+that compiled. Of the others a twentieth is checked, drawn by the commit's hash. Commands come from compile_commands.json in the build folder.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +30,8 @@ FOLDERS = ("src", "sim", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 COMPILER = re.compile(r".*(\+\+|gcc|clang|(?<!c)cc)[-.\d]*")
 OUTPUTS = ("-o", "-MF", "-MT", "-MQ", "-include")  # options followed by a file that this must not write or read
+NAME = re.compile(r"[A-Za-z_]\w*")
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)  # comments and strings
 UNWANTED = re.compile(r"-c|-M[DMP]*|-Winvalid-pch|-fpch-preprocess|-g\d?|-O\w|-fsanitize=.*")
 DRAWN = 20
 
@@ -39,10 +43,10 @@ def files_of_project() -> list[Path]:
 
 
 class Includes:
-    """Which files of the project, and of those that CMake generates, a file includes: directly or not."""
+    """Which files of the project, and of those that CMake generates, a file includes: directly or not; and what it sees through them."""
 
-    def __init__(self, build: Path) -> None:
-        self.roots = [ROOT / "src", ROOT, ROOT / "tests", build / "include"]
+    def __init__(self, build: Path, root: Path = ROOT) -> None:
+        self.roots = [root / "src", root, root / "tests", build / "include"]
 
     @functools.cache
     def of(self, path: Path) -> tuple[Path, ...]:
@@ -59,6 +63,19 @@ class Includes:
             left += (new := set(self.of(left.pop())) - seen)
             seen |= new
         return seen
+
+    @functools.cache
+    def names(self, path: Path) -> frozenset[str]:
+        return frozenset(NAME.findall(NO_CODE.sub(" ", path.read_text())))
+
+    @functools.cache
+    def libraries(self, path: Path) -> frozenset[str]:
+        return frozenset(name for quote, name in INCLUDE.findall(path.read_text()) if quote == "<")
+
+    def seen_by(self, path: Path) -> tuple[set[str], set[str]]:
+        """Names of the project's headers that it includes, and the headers of libraries."""
+        files = self.all_of(path)
+        return set().union(*(self.names(file) for file in files - {path})), set().union(*(self.libraries(file) for file in files))
 
 
 class Commands:
@@ -168,14 +185,29 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def suspected(since: str, files: list[Path], includes: Includes, build: Path) -> set[Path]:
+    """Files that may no longer compile: they have changed, or what they include has lost a library's header, or a name that they use."""
+    changed = changed_since(since)
+    with tempfile.TemporaryDirectory(prefix="paragrad-alone-") as folder:
+        archive = subprocess.run(["git", "archive", since], cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        before = Includes(build, Path(folder))
+
+        def has_lost(file: Path) -> bool:
+            old_names, old_libraries = before.seen_by(Path(folder) / file.relative_to(ROOT))
+            names, libraries = includes.seen_by(file)
+            return bool(old_libraries - libraries or (old_names - names) & includes.names(file))
+
+        return {file for file in files if file in changed or (includes.all_of(file) & changed and has_lost(file))}
+
+
 def selected(arguments: argparse.Namespace, files: list[Path], includes: Includes) -> tuple[set[Path], str]:
     since = "" if arguments.all else arguments.since or last_passed()
     if not since:
         return set(files), "all files"
-    changed, commit = changed_since(since), git("rev-parse", "HEAD")
-    touched = {file for file in files if includes.all_of(file) & changed}
-    drawn = {file for file in files if file not in touched and is_drawn(file, commit)}
-    return touched | drawn, f"{len(touched)} that have changed since {since[:8]} or include what has, and {len(drawn)} drawn"
+    commit, suspects = git("rev-parse", "HEAD"), suspected(since, files, includes, arguments.build.resolve())
+    drawn = {file for file in files if file not in suspects and is_drawn(file, commit)}
+    return suspects | drawn, f"{len(suspects)} that have changed since {since[:8]} or whose headers have lost a name, and {len(drawn)} drawn"
 
 
 def main() -> int:

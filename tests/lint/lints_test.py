@@ -83,6 +83,25 @@ class Project(unittest.TestCase):
                 self.assertIn(f"{name} does not compile by itself", said)
             self.assertNotIn("src/text.cpp", said)
 
+    def test_unchanged_files_fail_whose_name_has_moved_to_another_header(self):
+        self.write("src/more.hpp", '#pragma once\n#include "text.hpp"\nstruct More { Text text; };\n')
+        self.write("src/reader.cpp", '#include "more.hpp"\nint read(const More& more) { return more.text.size; }\nText kept;\n')
+        self.commit()
+        self.write("src/place.hpp", FILES["src/text.hpp"])
+        self.write("src/text.hpp", "#pragma once\n#include <string>\n")
+        self.write("src/more.hpp", '#pragma once\n#include "place.hpp"\nstruct More { Text text; };\n')
+        listed = self.alone("--since=HEAD", "--list")[1].split()
+        self.assertIn("src/text.cpp", listed)  # has lost Text
+        self.write("src/more.hpp", '#pragma once\nstruct Text;\nstruct More { Text* text; };\n')
+        status, said = self.alone("--since=HEAD")
+        self.assertEqual(status, 1)
+        for name in ("src/text.cpp", "src/reader.cpp"):  # have lost Text, and size
+            self.assertIn(f"{name} does not compile by itself", said)
+
+    def test_what_a_header_gains_or_says_in_comments_cannot_break_files_that_have_not_changed(self):
+        self.write("src/text.hpp", '// size\n#pragma once\n#include <string>\n#include <vector>\nstruct Text { long size; int more; };\n')
+        self.assertIn("(1 that have changed", self.alone("--since=HEAD")[1])
+
     def test_a_source_and_a_test_that_lack_an_include_fail(self):
         for name, include in (("src/other.cpp", "#include <vector>\n"), ("tests/text_test.cpp", "#include <cstring>\n")):
             with self.subTest(name):
