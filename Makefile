@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api clean
+.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz mutants demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -49,7 +49,7 @@ $(BUILD)/venv/bin/pytest: src/setup/python_tools.txt
 $(BUILD)/CMakeCache.txt:
 	@cmake --log-level=NOTICE -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release
 
-test: ## install packages, build, run all tests, and a tenth of the smoke experiments, a different tenth for each commit (ALL=1: all of them)
+test: ## install packages, build, run the tests: of the slow ones half, of the smoke experiments a tenth, others for the next commit (ALL=1: all)
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, whose tools could not be installed"
 	@$(MAKE) --no-print-directory build
@@ -79,6 +79,9 @@ fuzz: ## give the readers a million damaged inputs under sanitizers, and print a
 	@cmake --preset sanitize > /dev/null
 	@cmake --build --preset sanitize -j $(JOBS)
 	@python3 tests/fuzz.py build-sanitize/tests --jobs $(JOBS) $(if $(INPUTS),--inputs $(INPUTS))
+
+mutants: ## put subtle faults into committed code, one at a time, and name those that no test notices (FILES="src/optim sim", N=40, SEED=1, JOBS)
+	@python3 tests/mutants/mutants.py $(if $(FILES),--files $(FILES)) -n $(or $(N),40) --seed $(or $(SEED),1) --jobs $(JOBS)
 
 demo: setup ## a small example: train with emulated workers, print the table, repeat one run with real workers, draw the curves
 	@echo "The first time, this takes about 6 minutes of one core, less on several."
