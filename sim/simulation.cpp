@@ -24,8 +24,8 @@ void check(const Platform& platform, int workers, const SimulationOptions& optio
   if (options.host_threads < 1) throw core::ConfigError("`host-threads` must be at least 1");
   if (workers > platform.workers() && !options.oversubscribe)
     throw core::ConfigError(core::format(
-        "platform '{}' has {} devices ({} nodes of {}), too few for {} workers: let them share devices (`oversubscribe`) or "
-        "raise cluster.nodes in {}",
+        "platform '{}' has {} devices ({} nodes of {}), too few for {} workers: let them share devices (`oversubscribe`), "
+        "or give more nodes (`nodes`, or cluster.nodes in {})",
         platform.name, platform.workers(), platform.nodes, platform.devices_per_node, workers,
         platform.file.empty() ? "the platform" : core::format("'{}'", platform.file)));
   constexpr int worth_asking = 100'000;

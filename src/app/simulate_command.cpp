@@ -29,8 +29,7 @@ struct SimulationArguments {
     {
       list.group("Timing runs (--device meta)");
       const auto condition = list.only_when(!computes, only_timed);
-      const std::array<std::string, 3> names{"train-samples", "valid-samples", "test-samples"};
-      const std::array<std::string, 3> sets{"training", "validation", "test"};
+      const std::array<std::string, 2> names{"train-samples", "valid-samples"}, sets{"training", "validation"};
       for (std::size_t i = 0; i < names.size(); ++i)
         list.number(names[i], imaginary_samples[i], core::any_count,
                     core::format("number of {} samples, for timing without `data`", sets[i]));
@@ -51,8 +50,8 @@ void check_mode(SimulationArguments& arguments, bool computes) {
   const bool imaginary = arguments.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
-        "--train-samples, --valid-samples and --test-samples stand for data in timing runs only (--device meta): to "
-        "compute, give a data file with --data");
+        "--train-samples and --valid-samples stand for data in timing runs only (--device meta): to compute, give a data file "
+        "with --data");
   if (computes && options.data.empty())
     throw core::ConfigError("--data is required; to time a training without data, give --device meta and --train-samples");
   if (computes) runs::require_learning_rate(options);
