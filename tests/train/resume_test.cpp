@@ -1,10 +1,17 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 
 #include "catch.hpp"
+#include "comm/compression/gradient_sum.hpp"
 #include "core/errors.hpp"
 #include "core/json.hpp"
 #include "data/hdf5_file.hpp"
+#include "optim/local_optimiser.hpp"
+#include "optim/schedule.hpp"
+#include "strategies/strategy.hpp"
 #include "support.hpp"
 #include "train/state/progress_file.hpp"
 #include "train/state/saved_state.hpp"
@@ -14,7 +21,6 @@ using namespace paragrad;
 
 namespace {
 
-/// Nodes on which computing and talking take time, so that one can die on the way.
 struct Case {
   std::string strategy;
   std::string compression = "none";
@@ -23,10 +29,21 @@ struct Case {
   bool reset = true;
   bool balance = false;
   bool search = false;
+  std::string schedule = "exponential";
+
+  int workers() const { return strategy == "sgd" ? 1 : 3; }
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.strategy << " " << c.compression << " " << c.optimiser;
+  return out << c.strategy << " " << c.compression << " " << c.optimiser << " " << c.schedule;
+}
+
+/// Settings with which each schedule changes the rate within three epochs; newbob gives up epochs and begins anew.
+core::Settings settings_of(const std::string& schedule) {
+  if (schedule == "newbob") return {{"newbob-improvement", 0.2}, {"newbob-restore", true}};
+  if (schedule == "table") return {{"schedule-rates", std::string("0.2,0.1,0.05")}};
+  if (schedule == "multi_step") return {{"schedule-milestones", std::string("1,2")}};
+  return {};
 }
 
 void configure(train::TrainingOptions& options, const Case& c) {
@@ -37,7 +54,29 @@ void configure(train::TrainingOptions& options, const Case& c) {
   options.balance = c.balance;
   options.minibatch_search = {.enabled = c.search, .largest = 64, .samples = 200};
   options.optimiser.name = c.optimiser;
+  options.schedule = {c.schedule, 0.2, settings_of(c.schedule)};
   options.epochs = 3;
+}
+
+std::vector<std::string> names_in(const core::CatalogueInfo& catalogue) {
+  std::vector<std::string> names;
+  for (const core::EntryInfo& entry : catalogue.entries) names.push_back(entry.name + entry.example);
+  return names;
+}
+
+/// Each strategy without servers with each compression, optimiser and schedule: of row k the k-th.
+std::vector<Case> rows_of_the_catalogues() {
+  const std::vector<std::string> compressions = names_in(comm::compression_catalogue()),
+                                 optimisers = names_in(optim::optimiser_catalogue()),
+                                 schedules = names_in(optim::schedule_catalogue());
+  std::vector<Case> rows;
+  for (const strategies::StrategyEntry& strategy : strategies::strategies())
+    for (std::size_t k = 0; !strategy.has_servers && k < optimisers.size(); ++k)
+      rows.push_back({.strategy = strategy.info.name,
+                      .compression = compressions[k % compressions.size()],
+                      .optimiser = optimisers[k],
+                      .schedule = schedules[k % schedules.size()]});
+  return rows;
 }
 
 bool is_time(const std::string& name) { return name.ends_with("_s") || name == "exposed"; }
@@ -54,69 +93,27 @@ void check_equal(const core::Json& record, const core::Json& expected) {
   }
 }
 
-/// Worker 1 dies at this time; says whether the training ended because of it.
-bool dies(const test::SmallTask& task, double at_s, const train::Output& output) {
-  sim::Platform platform = test::slow_cluster(3);
-  platform.faults.push_back({.at_s = at_s, .kind = sim::Platform::Fault::Kind::worker, .id = 1});
+/// A worker dies at this time, if the training has not ended before.
+std::optional<train::Result> train_until(const test::SmallTask& task, int workers, double at_s,
+                                         const train::Output& output) {
+  sim::Platform platform = test::slow_cluster(workers);
+  platform.faults.push_back({.at_s = at_s, .kind = sim::Platform::Fault::Kind::worker, .id = workers / 2});
   try {
-    task.simulate(3, platform, {}, output);
+    return task.simulate(workers, platform, {}, output);
   } catch (const comm::Failure&) {
-    return true;
+    return std::nullopt;
   }
-  return false;
 }
 
-}  // namespace
+std::set<std::string> names_of_states(const std::string& folder) {
+  std::set<std::string> names;
+  if (!std::filesystem::exists(folder)) return names;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) names.insert(file.path().filename());
+  return names;
+}
 
-TEST_CASE("a training that dies on the way resumes to the same bits, whenever and however often", "[train]") {
-  const std::vector<Case> cases{{"data_parallel", "bits:1"},
-                                {"data_parallel", "bits:4", true},
-                                {"data_parallel", "none", true, "nesterov"},
-                                {"bmuf"},
-                                {"bmuf", "none", false, "nesterov", false},
-                                {"model_averaging", "none", false, "momentum", false},
-                                {"post_local_sgd", "bits:1"},
-                                {"data_parallel", "top_k:0.1", true},
-                                {"data_parallel", "power_sgd:1"},
-                                {"slowmo"},
-                                {"diloco"},
-                                {"bmuf_adam", "none", false, "adam"},
-                                {"data_parallel", "none", false, "adamw"},
-                                {"bmuf", "none", false, "momentum", true, true},
-                                {"bmuf", "none", false, "momentum", true, false, true}};
-  const std::size_t number = GENERATE_COPY(range(std::size_t{0}, cases.size()));
-  const Case& c = cases[number];
-  CAPTURE(c);
-  test::SmallTask task;
-  configure(task.options, c);
-  // One schedule gives up epochs and begins anew, the other keeps all. Every case meets both; they differ in how often it is
-  // validated and saved.
-  const optim::ScheduleOptions newbob{"newbob", 0.2, {{"newbob-improvement", 0.2}, {"newbob-restore", true}}},
-      exponential{"exponential", 0.2};
-  const bool restarts = GENERATE(true, false), even = number % 2 == 0;
-  const optim::ScheduleOptions& schedule = restarts ? newbob : exponential;
-  const int validations = even ? 1 : 2;
-  const std::size_t every = restarts == even ? 1 : 3;
-  task.options.schedule = schedule;
-  task.options.validations = validations;
-  task.options.keep_best = validations > 1;
-  metrics::RunFolder undisturbed(task.file("whole"), metrics::RunFolder::Existing::refuse);
-  const train::Result whole = task.simulate(3, test::slow_cluster(3), {}, {.folder = &undisturbed});
-  const std::string state = task.file("run/state");
-  const auto open_folder = [&] {
-    using enum metrics::RunFolder::Existing;
-    return metrics::RunFolder(task.file("run"), train::StateStore::saved_phase(state) ? continue_it : replace);
-  };
-  const auto output = [&](metrics::RunFolder& folder) {
-    return train::Output{.folder = &folder, .state_folder = state, .state_every_blocks = every};
-  };
-  for (const double share : {0.35, 0.3, 0.2}) {
-    auto folder = open_folder();
-    CHECK(dies(task, share * whole.training_s, output(folder)));
-  }
-  if (every == 1) CHECK(train::StateStore::saved_phase(state));
-  auto folder = open_folder();
-  const train::Result resumed = task.simulate(3, test::slow_cluster(3), {}, output(folder));
+/// Weights and everything that is reported.
+void check_resumed(const train::Result& resumed, const train::Result& whole) {
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
   CHECK(resumed.samples == whole.samples);
   CHECK(resumed.train.loss == whole.train.loss);
@@ -131,10 +128,81 @@ TEST_CASE("a training that dies on the way resumes to the same bits, whenever an
   CHECK(resumed.times.aggregate_s == Approx(whole.times.aggregate_s).epsilon(0.1));
   CHECK(resumed.times.validate_s == Approx(whole.times.validate_s).epsilon(0.1));
   CHECK(resumed.times.data_s == Approx(whole.times.data_s).epsilon(0.1));
-  const auto records = test::records_of(folder), expected = test::records_of(undisturbed);
-  REQUIRE(expected.size() == 3 * static_cast<std::size_t>(task.options.validations));
-  REQUIRE(records.size() == expected.size());
-  for (std::size_t i = 0; i < records.size(); ++i) check_equal(records[i], expected[i]);
+}
+
+/// Trains once undisturbed, and once so that every session dies soon after it has saved its first state.
+void check_that_it_resumes(const test::SmallTask& task, int workers, std::size_t every) {
+  metrics::RunFolder undisturbed(task.file("whole"), metrics::RunFolder::Existing::refuse);
+  const train::Result whole = task.simulate(workers, test::slow_cluster(workers), {}, {.folder = &undisturbed});
+  const std::string state = task.file("run/state");
+  const double block_s = whole.training_s / static_cast<double>(3 * task.options.blocks);
+  const double lives_s = (static_cast<double>(every) + 0.4) * block_s;
+  double longer = 1;  // until it gets to a state: a search for a minibatch, or a validation, takes more time than a block
+  std::optional<train::Result> resumed;
+  for (int deaths = 0; !resumed; ++deaths) {
+    REQUIRE(deaths < 60);
+    using enum metrics::RunFolder::Existing;
+    metrics::RunFolder folder(task.file("run"), train::StateStore::saved_phase(state) ? continue_it : replace);
+    const std::set<std::string> before = names_of_states(state);
+    resumed = train_until(task, workers, longer * lives_s,
+                          {.folder = &folder, .state_folder = state, .state_every_blocks = every});
+    longer = names_of_states(state) == before ? 1.3 * longer : 1;
+    if (!resumed) continue;
+    CHECK(deaths >= (every == 1 ? 6 : 2));
+    check_resumed(*resumed, whole);
+    const auto records = test::records_of(folder), expected = test::records_of(undisturbed);
+    REQUIRE(expected.size() == 3 * static_cast<std::size_t>(task.options.validations));
+    REQUIRE(records.size() == expected.size());
+    for (std::size_t i = 0; i < records.size(); ++i) check_equal(records[i], expected[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("trainings with anything in the catalogues die in every block and resume to the same bits", "[train]") {
+  const std::vector<Case> rows = rows_of_the_catalogues();
+  std::set<std::string> trained;
+  for (std::size_t number = 0; number < rows.size(); ++number) {
+    const Case& c = rows[number];
+    CAPTURE(c);
+    test::SmallTask task;
+    configure(task.options, c);
+    task.options.schedule.warm_up_epochs = number % 2 == 1 ? 1.5 : 0;
+    task.options.validations = number % 3 == 2 ? 2 : 1;
+    task.options.keep_best = task.options.validations > 1;
+    try {
+      check_that_it_resumes(task, c.workers(), 1);
+    } catch (const core::ConfigError& refused) {
+      UNSCOPED_INFO(c.strategy << " refuses " << c.optimiser << " or " << c.compression << ": " << refused.what());
+      continue;
+    }
+    trained.insert({"strategy " + c.strategy, "optimiser " + c.optimiser, "schedule " + c.schedule});
+    if (task.options.strategy_settings.contains("compression")) trained.insert("compression " + c.compression);
+  }
+  std::set<std::string> all;
+  for (const Case& c : rows)
+    all.insert(
+        {"strategy " + c.strategy, "optimiser " + c.optimiser, "schedule " + c.schedule, "compression " + c.compression});
+  CHECK(trained == all);
+}
+
+TEST_CASE("a training that dies on the way resumes to the same bits, however often it saves its state", "[train]") {
+  const std::vector<Case> cases{{"data_parallel", "bits:4", true},
+                                {"data_parallel", "none", true, "nesterov"},
+                                {"data_parallel", "top_k:0.1", true},
+                                {"data_parallel", "partial:3", true},
+                                {"bmuf", "none", false, "nesterov", false},
+                                {"model_averaging", "none", false, "momentum", false},
+                                {"bmuf", "none", false, "momentum", true, true},
+                                {"bmuf", "none", false, "momentum", true, false, true}};
+  Case c = cases[GENERATE_COPY(range(std::size_t{0}, cases.size()))];
+  c.schedule = GENERATE("newbob", "exponential");
+  CAPTURE(c);
+  test::SmallTask task;
+  configure(task.options, c);
+  task.options.validations = c.schedule == "newbob" ? 1 : 2;
+  task.options.keep_best = task.options.validations > 1;
+  check_that_it_resumes(task, c.workers(), c.schedule == "newbob" ? 1 : 3);
 }
 
 TEST_CASE("a saved state that was damaged, or is of another format, is refused", "[train]") {
