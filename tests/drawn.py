@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Prints the options with which ctest leaves out tests that a commit need not run: drawn.py BUILD
 
-Of the smoke experiments, and of what needs their runs, nine tenths; of the unit tests under sanitizers, which every commit also runs
-without them, two thirds. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, or three, consecutive commits at
-least one runs each of them. What has changed since the last commit that passed is run, too, and so are the experiments whose runs are
-needed. ALL=1 leaves out nothing.
+Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, half; of the unit tests under sanitizers, which
+every commit also runs without them, two thirds. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, two, or three,
+consecutive commits at least one runs each of them. What has changed since the last commit that passed is run, too, and so are the
+experiments whose runs are needed. ALL=1 leaves out nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from history import ROOT, changed_since, git, last_passed
 
 EVERY = 10
-SANITIZED_EVERY = 3
+LABELS = {"slow": 2, "sanitized": 3}  # of tests/CMakeLists.txt, and of how many consecutive commits one runs a test with it
 RUNS = "runs_of_"  # the fixtures of tests/CMakeLists.txt
 OTHERS = {"experiments/harness": "experiments_recheck", "experiments/page": "report_browser", "notebooks": "notebooks_execute"}
 
@@ -42,16 +42,17 @@ def changed(files: set[Path]) -> set[str]:
     folders = {"/".join(file.relative_to(ROOT).parts[:2]) for file in files}
     return ({folder.replace("experiments/", "experiment_") for folder in folders if folder.startswith("experiments/")}
             | {test for folder, test in OTHERS.items() if any(one.startswith(folder) for one in folders)}
-            | {f"unit_{file.parent.name}_{file.stem}" for file in files if file.parent.parent == ROOT / "tests"})
+            | {f"unit_{file.parent.name}_{file.stem}" for file in files if file.parent.parent == ROOT / "tests"}
+            | {f"{file.parent.name}_{file.stem.removesuffix('_test')}" for file in files if file.parent.parent == ROOT / "tests"})
 
 
 def left_out(tests: list[dict], number: int, also: set[str]) -> list[str]:
-    sanitized = sorted(test["name"] for test in tests if "sanitized" in values(test, "LABELS"))
+    labelled = {label: sorted(test["name"] for test in tests if label in values(test, "LABELS")) for label in LABELS}
     makers, users = fixtures(tests, "SETUP"), fixtures(tests, "REQUIRED")
     experiments = sorted(makers | users)
-    kept = drawn(experiments, EVERY, number) | drawn(sanitized, SANITIZED_EVERY, number) | also
+    kept = drawn(experiments, EVERY, number).union(also, *(drawn(labelled[label], every, number) for label, every in LABELS.items()))
     needed = set().union(*(users[name] for name in kept if name in users))
-    return [name for name in experiments + sanitized if name not in kept and not makers.get(name, set()) & needed]
+    return [name for name in sum(labelled.values(), experiments) if name not in kept and not makers.get(name, set()) & needed]
 
 
 def main() -> None:

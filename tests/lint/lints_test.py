@@ -148,8 +148,8 @@ def listed(name: str, **fixtures: list[str]) -> dict:
     return {"name": name, "properties": [{"name": f"FIXTURES_{kind}", "value": values} for kind, values in fixtures.items()]}
 
 
-def sanitized(name: str) -> dict:
-    return {"name": name, "properties": [{"name": "LABELS", "value": ["unit", "sanitized"]}]}
+def labelled(name: str, label: str) -> dict:
+    return {"name": name, "properties": [{"name": "LABELS", "value": ["unit", label]}]}
 
 
 class Options(unittest.TestCase):
@@ -192,13 +192,15 @@ class Drawing(unittest.TestCase):
         self.assertIn("experiment_b", names)
         self.assertEqual(drawn.changed({drawn.ROOT / "experiments/balance/config.toml"}), {"experiment_balance"})
 
-    def test_three_consecutive_commits_run_every_unit_test_under_sanitizers(self):
+    def test_consecutive_commits_run_every_slow_test_and_every_unit_test_under_sanitizers(self):
         names = {f"unit_{letter}" for letter in "abcdefgh"}
-        tests = [*map(sanitized, sorted(names)), listed("unit_core")]
-        runs = [names - set(drawn.left_out(tests, number, set())) for number in (30, 31, 32)]
-        self.assertEqual(set().union(*runs), names)
-        self.assertEqual(sum(map(len, runs)), len(names))
-        self.assertEqual(drawn.changed({drawn.ROOT / "tests/train/resume_test.cpp"}), {"unit_train_resume_test"})
+        for label, every in drawn.LABELS.items():
+            tests = [*(labelled(name, label) for name in sorted(names)), listed("unit_core")]
+            runs = [names - set(drawn.left_out(tests, number, set())) for number in range(30, 30 + every)]
+            self.assertEqual(set().union(*runs), names)
+            self.assertEqual(sum(map(len, runs)), len(names))
+        self.assertEqual(drawn.left_out(tests, 30, names), [])
+        self.assertIn("app_outside", drawn.changed({drawn.ROOT / "tests/app/outside_test.py"}))
 
 
 if __name__ == "__main__":
