@@ -111,8 +111,16 @@ class MemoryBound {
   rlimit before_{};
 };
 
+/// The memory that a reader may take: 100 times the size of its input and what libraries need anyway.
+template <class Input>
+rlim_t memory_for(const Input& input) {
+  rlim_t bytes = rlim_t{64} << 20;
+  if constexpr (requires { input.size(); }) bytes += 100 * static_cast<rlim_t>(input.size());
+  return bytes;
+}
+
 /// Reads each of the inputs. `read(damaged(input))` must return, or throw a ConfigError (or an error of the file system,
-/// which the program shows as one) with a sentence, in 10 s and with 300 MB of memory. At least 1 % of the inputs must be
+/// which the program shows as one) with a sentence, in 10 s and with memory_for(input). At least 1 % of the inputs must be
 /// read and 1 % refused: a test whose inputs are all refused at the first byte covers nothing.
 template <class Damaged, class Read>
 void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read) {
@@ -121,7 +129,6 @@ void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read)
   const std::size_t all = inputs.end - inputs.first;
   std::size_t accepted = 0, refused = 0;
   InputWatch watch(test);
-  const MemoryBound bound(rlim_t{300} << 20);
   const auto refuse = [&](const std::string& message) {
     ++refused;
     if (core::printable_message(message).empty()) FAIL_CHECK(watch.repeat() << "refused without a word");
@@ -130,7 +137,9 @@ void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read)
     watch.begin(input);
     INFO(watch.repeat());
     try {
-      read(damaged(input));
+      const auto given = damaged(input);
+      const MemoryBound bound(memory_for(given));
+      read(given);
       ++accepted;
     } catch (const core::ConfigError& error) {
       refuse(error.what());
