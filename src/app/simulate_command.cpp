@@ -50,7 +50,8 @@ void check_mode(SimulationArguments& arguments, bool computes) {
   const bool imaginary = arguments.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
-        "--train-samples and --valid-samples stand for data in timing runs only (--device meta): to compute, give a data file "
+        "--train-samples and --valid-samples stand for data in timing runs only (--device meta): to compute, give a data "
+        "file "
         "with --data");
   if (computes && options.data.empty())
     throw core::ConfigError("--data is required; to time a training without data, give --device meta and --train-samples");
