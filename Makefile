@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz mutants demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api clean
+.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz mutants pairs demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -82,6 +82,9 @@ fuzz: ## give the readers a million damaged inputs under sanitizers, and print a
 
 mutants: ## put subtle faults into committed code, one at a time, and name those that no test notices (FILES="src/optim sim", N=40, SEED=1, JOBS)
 	@python3 tests/mutants/mutants.py $(if $(FILES),--files $(FILES)) -n $(or $(N),40) --seed $(or $(SEED),1) --jobs $(JOBS)
+
+pairs: program ## combine any two features of a training, emulated and in real time: the same weights, or refused (ten minutes)
+	@PAIRS=all python3 tests/app/pairs_test.py
 
 demo: setup ## a small example: train with emulated workers, print the table, repeat one run with real workers, draw the curves
 	@echo "The first time, this takes about 6 minutes of one core, less on several."

@@ -89,7 +89,7 @@ def drawn(lines: list[tuple[str, int, str]], seed: int):
 
 
 class Tests:
-    """The tests of a build folder as ctest knows them, and how long each takes on the code as it is."""
+    """The tests of a build folder as ctest knows them once their programs are built, and how long each takes on the code as it is."""
 
     def __init__(self, build: Path) -> None:
         listed = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout
@@ -156,6 +156,13 @@ class Workshop:
     @staticmethod
     def target(test: str) -> str:
         return Workshop.program(test).rsplit("/", maxsplit=1)[-1]
+
+
+def programs(areas: set[str]) -> set[str]:
+    """Targets of the programs that the tests of these areas run."""
+    names = {f"test_{name}" for area in areas for name in AREAS[area]["unit"]} | {"paragrad"}
+    mpi = {"mpi_collectives", "mpi_tasks", "mpi_windows"}
+    return names | (mpi if any(name.startswith("mpi_") for area in areas for name in AREAS[area]["app"]) else set())
 
 
 def used(tests: Tests, areas: set[str]) -> list[str]:
@@ -272,14 +279,16 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace, commit: str, sequence, results: Results) -> None:
     shops = [Workshop(PLACE / f"shop-{number}", commit, os.cpu_count() if number == 0 else 1) for number in range(arguments.jobs)]
-    tests = Tests(shops[0].build)
-    needed = used(tests, {area for area in AREAS for file in arguments.files if file.startswith(area) or area.startswith(file)})
-    print(f"compiling, then {len(needed)} tests of the code as it is", flush=True)
+    areas = {area for area in AREAS for file in arguments.files if file.startswith(area) or area.startswith(file)}
+    print("compiling the code as it is", flush=True)
     for shop in shops:
         shop.jobs = os.cpu_count() or 1
-        if not shop.make(*{shop.target(test) for test in needed}):
+        if not shop.make(*programs(areas)):
             sys.exit(f"{shop.tree}: the code does not compile as it is")
         shop.jobs = 1
+    tests = Tests(shops[0].build)
+    needed = used(tests, areas)
+    print(f"running its {len(needed)} tests", flush=True)
     hashes = {test: shops[0].hash_of(test) for test in needed}
     for test in needed:
         begin = time.monotonic()

@@ -73,6 +73,15 @@ class Mutations(unittest.TestCase):
         self.assertIn("| src/optim | 4 | 2 | 1 | 1 | 0 | 67 % |", rows)
         self.assertIn("| sim | 1 | 0 | 0 | 1 | 0 | – |", rows)
 
+    def test_the_tests_that_judge_exist(self):
+        known = (ROOT / "tests/CMakeLists.txt").read_text()
+        for area, tests in AREAS.items():
+            self.assertTrue((ROOT / area).is_dir(), area)
+            for name in tests["unit"]:
+                self.assertIn(f"paragrad_test({name} ", known)
+            for name in tests["app"]:
+                self.assertTrue(name.startswith("mpi_") or f"paragrad_python_test({name} " in known, name)
+
     def test_what_is_said_of_equivalent_mutants_is_about_lines_that_exist(self):
         for (file, before, after), why in argued().items():
             self.assertIn(before, [line.strip() for line in (ROOT / file).read_text().splitlines()], file)
