@@ -1,0 +1,88 @@
+// Every option of every operation, found by the catalogue, changes what a network computes.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "backend/device.hpp"
+#include "catch.hpp"
+#include "nn/model.hpp"
+#include "nn/node_text.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::nn;
+using namespace paragrad::nn::testing;
+
+namespace {
+
+/// A value other than the default for each option.
+const std::map<std::string, std::string> values{
+    {"outputs", "6"}, {"size", "2"},   {"height", "1"},   {"width", "1"},      {"stride", "2"},    {"dilation", "2"},
+    {"zeros", "0"},   {"groups", "2"}, {"bias", "false"}, {"momentum", "0.9"}, {"epsilon", "0.5"}, {"alpha", "0.5"},
+    {"beta", "0.5"},  {"k", "2"},      {"p", "0.2"},      {"pad", "1"},        {"flip", "true"},   {"cutout", "2"}};
+
+/// What the operation cannot do without, and what makes its options count.
+std::string needed(const std::string& operation) {
+  if (operation == "affine" || operation == "convolution") return " outputs=4";
+  if (operation == "group_norm") return " groups=4";
+  return operation == "lrn" ? " alpha=0.1" : "";
+}
+
+/// input and weighted input, then the operation, followed by a function that is fused into it unless its argument is used
+/// twice.
+std::string network_of(const std::string& operation, const std::string& options, bool fused) {
+  const bool first = operation == "augment";
+  const std::string from = first ? "input" : "c", both = operation == "add" || operation == "concatenate" ? " c" : "";
+  return core::format("input 8x8x4; {}a = {} {}{}{}; r = relu a; {}y = affine {} outputs=3; ",
+                      first ? "" : "c = convolution input outputs=4 size=1; ", operation, from, both, options,
+                      fused ? "" : "s = add r a; ", fused ? "r" : "s");
+}
+
+/// Loss, gradient and running statistics of two minibatches, and the loss of a third with the statistics.
+std::vector<double> computed_by(const std::string& text) {
+  const auto device = backend::make_device("cpu");
+  Model model(*device, make_node_graph(text), 8);
+  model.draw(3, 1);
+  std::vector<float> parameters(model.graph().model_size()), gradient(model.parameter_count());
+  model.graph().initialise(3, parameters);
+  std::copy(parameters.begin() + static_cast<std::ptrdiff_t>(gradient.size()), parameters.end(), model.buffers().begin());
+  parameters.resize(gradient.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += 0.01f * static_cast<float>(i % 5);
+  std::vector<std::uint32_t> rows(8);
+  std::iota(rows.begin(), rows.end(), 0u);
+  const Samples samples(24, 8 * 8 * 4, 3);
+  std::vector<double> found{static_cast<double>(parameters.size())};
+  for (const std::size_t begin : {0u, 8u, 16u}) {
+    data::Batch batch = samples.part(begin, begin + 8);
+    batch.rows = rows;
+    model.forward(*device, parameters, batch, begin < 16);
+    found.push_back(loss_of(*device, model, "cross_entropy", batch));
+    if (begin == 16) break;
+    model.backward(*device, parameters, batch, {gradient, 0}, [](core::Range) {});
+    for (const float value : gradient) found.push_back(value);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every option of every operation changes what a network computes, with a fused function and without", "[nn]") {
+  std::set<std::string> used;
+  for (const core::EntryInfo& operation : op_catalogue().entries) {
+    for (const bool fused : {true, false}) {
+      const std::vector<double> plain = computed_by(network_of(operation.name, needed(operation.name), fused));
+      for (const double value : plain) REQUIRE(std::isfinite(value));
+      for (const core::OptionInfo& option : operation.options) {
+        CAPTURE(operation.name, option.name, fused);
+        REQUIRE(values.contains(option.name));
+        used.insert(option.name);
+        const std::string before = needed(operation.name), own = " " + option.name + "=";
+        const std::string others = before.starts_with(own) ? "" : before;
+        CHECK(computed_by(network_of(operation.name, others + own + values.at(option.name), fused)) != plain);
+      }
+    }
+  }
+  CHECK(used.size() == values.size());
+}
