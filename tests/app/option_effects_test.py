@@ -19,13 +19,13 @@ OPTIONS = [o["name"] for o in json.loads(run("help", "simulate", "--format", "js
 
 
 class OptionEffects(OptionValues):
-    def outcome(self, words: list[str]) -> tuple[str, str]:
+    def records_of(self, words: list[str]) -> tuple[str, str]:
         """What a training of these options and values amounts to: its weights, and its records."""
         given = self.training({"--platform": PLATFORM, "--workers": "2"} | paired(words))
         if given.get("--device") == "meta":
             given = {"--train-samples": "200"} | given
             del given["--data"]
-        out = self.folder / f"run-{len(list(self.folder.glob('run-*')))}"
+        out = self.new_folder()
         done = run("simulate", "--quiet", *flat(given), "--out", out)
         self.assertEqual(done.returncode, 0, f"{' '.join(map(str, done.args))}\n{done.stderr}")
         return "" if given.get("--device") == "meta" else weights(done), (out / "metrics.jsonl").read_text()
@@ -33,7 +33,7 @@ class OptionEffects(OptionValues):
     def check(self, option: str, base: list[str]) -> None:
         words = base + self.needed(option)
         changed = words + self.given(option)
-        self.assertTrue(self.outcome(changed) != self.outcome(words), f"{' '.join(changed)} changes nothing")
+        self.assertTrue(self.records_of(changed) != self.records_of(words), f"{' '.join(changed)} changes nothing")
 
     def test_every_option_of_every_entry_changes_something(self):
         for kind, entries in OF_TRAINING.items():

@@ -1,4 +1,5 @@
-"""Any two features of a training that may be combined end in the same weights emulated and among workers in real time; others are refused.
+"""Any two features of a training that may be combined end in the same weights and records emulated and among workers in real
+time; others are refused.
 
 A feature is an option with a value other than its default, or an entry of a catalogue, with what it needs (option_values.py). The commit's
 number draws PAIRS of all pairs; PAIRS=all takes all (make pairs, about ten minutes)."""
@@ -12,7 +13,7 @@ import unittest
 
 from catalogue_test import OF_TRAINING
 from option_values import VALUES, OptionValues, flat, paired
-from paragrad_cli import PLATFORM, ROOT, run, weights
+from paragrad_cli import PLATFORM, ROOT, outcome, run
 
 PAIRS = os.environ.get("PAIRS", "120")
 TRAINED = {o["name"] for o in json.loads(run("help", "train", "--format", "json").stdout)[0]["options"]}
@@ -56,10 +57,11 @@ class Pairs(OptionValues):
         for a, b in pairs:
             with self.subTest(pair=(a, b)):
                 words = flat(self.training({"--strategy": "data_parallel"} | features[a] | features[b]))
-                emulated = run("simulate", "--quiet", "--workers", 2, "--platform", PLATFORM, *words)
-                real = run("train", "--quiet", "--workers", 2, *words)
+                here, there = self.new_folder(), self.folder / "real"
+                emulated = run("simulate", "--quiet", "--workers", 2, "--platform", PLATFORM, *words, "--out", here)
+                real = run("train", "--quiet", "--workers", 2, *words, "--out", there, "--overwrite")
                 if emulated.returncode == 0:
-                    self.assertEqual(weights(real), weights(emulated), " ".join(words))
+                    self.assertEqual(outcome(real, there), outcome(emulated, here), " ".join(words))
                     trained += 1
                 else:
                     self.assert_refused(emulated)

@@ -1,5 +1,6 @@
 """What the tests of the command line share: the program, a temporary folder with a small data file."""
 
+import json
 import os
 import re
 import shutil
@@ -77,6 +78,12 @@ def weights(result: subprocess.CompletedProcess) -> str:
     return found.group(1)
 
 
+def outcome(result: subprocess.CompletedProcess, out: Path) -> tuple[str, list[dict]]:
+    """What all worlds agree on of a training: its weights, and its records without times, but with messages and bytes."""
+    records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return weights(result), [{key: value for key, value in record.items() if not key.endswith("_s") and key != "exposed"} for record in records]
+
+
 class FolderTest(unittest.TestCase):
     """A test case with a temporary folder (self.folder)."""
 
@@ -87,6 +94,9 @@ class FolderTest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls) -> None:
         shutil.rmtree(cls.folder)
+
+    def new_folder(self) -> Path:
+        return self.folder / f"run-{len(list(self.folder.glob('run-*')))}"
 
     def assert_refused(self, result: subprocess.CompletedProcess, *parts: str) -> None:
         """Exit code 2 and one line on stderr that holds all parts."""
@@ -117,6 +127,11 @@ class CliTest(FolderTest):
         path = self.folder / "no-validation.h5"
         run("data", "generate", "--out", path, "--samples", 200, "--valid", 0, "--test", 0, "--dim", 8, "--classes", 6).check_returncode()
         return path
+
+    def outcome(self, *words, **more) -> tuple[str, list[dict]]:
+        """Of the training with these words."""
+        out = self.new_folder()
+        return outcome(run(*words, "--out", out, **more), out)
 
     def simulate(self, workers: int, *arguments: str, **more) -> subprocess.CompletedProcess:
         return run("simulate", "--workers", workers, "--platform", PLATFORM, *self.task, *arguments, **more)
