@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Prints the options with which ctest leaves out tests that a commit need not run: drawn.py BUILD
 
-Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, half; of the unit tests under sanitizers, which
+Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, half; of the programs under sanitizers, which
 every commit also runs without them, two thirds. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, two, or three,
 consecutive commits at least one runs each of them. What has changed since the last commit that passed is run, too, and so are the
-experiments whose runs are needed. ALL=1 leaves out nothing.
+experiments whose runs are needed. ALL=1 leaves out nothing. With --targets, prints the programs under sanitizers that are needed.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -18,7 +19,8 @@ from pathlib import Path
 from history import ROOT, changed_since, git, last_passed
 
 EVERY = 10
-LABELS = {"slow": 2, "sanitized": 3}  # of tests/CMakeLists.txt, and of how many consecutive commits one runs a test with it
+SLOW_EVERY, SANITIZED_EVERY = 2, 3
+PROGRAM = "program:"  # the label that says which program a test under sanitizers runs
 RUNS = "runs_of_"  # the fixtures of tests/CMakeLists.txt
 OTHERS = {"experiments/harness": "experiments_recheck", "experiments/page": "report_browser", "notebooks": "notebooks_execute"}
 
@@ -46,27 +48,40 @@ def changed(files: set[Path]) -> set[str]:
             | {f"{file.parent.name}_{file.stem.removesuffix('_test')}" for file in files if file.parent.parent == ROOT / "tests"})
 
 
+def programs(tests: list[dict]) -> dict[str, str]:
+    """The program of each test under sanitizers."""
+    return {test["name"]: label.removeprefix(PROGRAM) for test in tests for label in values(test, "LABELS") if label.startswith(PROGRAM)}
+
+
 def left_out(tests: list[dict], number: int, also: set[str]) -> list[str]:
-    labelled = {label: sorted(test["name"] for test in tests if label in values(test, "LABELS")) for label in LABELS}
+    slow, program_of = sorted(test["name"] for test in tests if "slow" in values(test, "LABELS")), programs(tests)
     makers, users = fixtures(tests, "SETUP"), fixtures(tests, "REQUIRED")
     experiments = sorted(makers | users)
-    kept = drawn(experiments, EVERY, number).union(also, *(drawn(labelled[label], every, number) for label, every in LABELS.items()))
+    drawn_programs = drawn(sorted(set(program_of.values())), SANITIZED_EVERY, number)
+    kept = drawn(experiments, EVERY, number) | drawn(slow, SLOW_EVERY, number) | also
+    kept |= {test for test, program in program_of.items() if program in drawn_programs}
     needed = set().union(*(users[name] for name in kept if name in users))
-    return [name for name in sum(labelled.values(), experiments) if name not in kept and not makers.get(name, set()) & needed]
+    return [name for name in [*experiments, *slow, *program_of] if name not in kept and not makers.get(name, set()) & needed]
 
 
 def main() -> None:
-    if os.environ.get("ALL"):
-        return
-    shown = subprocess.run(["ctest", "--test-dir", sys.argv[1], "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout
-    tests = json.loads(shown)["tests"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--targets", action="store_true")
+    arguments = parser.parse_args()
+    listed = ["ctest", "--test-dir", arguments.build, "--show-only=json-v1"]
+    tests = json.loads(subprocess.run(listed, capture_output=True, text=True, check=True).stdout)["tests"]
+    names = []
     try:
-        number, also = int(git("rev-list", "--count", "HEAD")), changed(changed_since(last_passed()))
+        if not os.environ.get("ALL"):
+            names = left_out(tests, int(git("rev-list", "--count", "HEAD")), changed(changed_since(last_passed())))
     except (subprocess.CalledProcessError, FileNotFoundError):
-        return  # no checkout of git: all are run
-    names = left_out(tests, number, also)
-    print(f"Left out of this commit's tests, number {number}: {len(names)} of {len(tests)} (ALL=1 runs all)", file=sys.stderr)
-    print("-E", f"^({'|'.join(names)})$")
+        pass  # no checkout of git: all are run
+    if arguments.targets:
+        print(*sorted({program for test, program in programs(tests).items() if test not in names}))
+    elif names:
+        print(f"Left out of this commit's tests: {len(names)} of {len(tests)} (ALL=1 runs all)", file=sys.stderr)
+        print("-E", f"^({'|'.join(names)})$")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/copy.hpp"
@@ -231,6 +233,26 @@ TEST_CASE("a gradient of rank one arrives whole at rank one", "[comm][compressio
     for (std::size_t i = 0; i < gradient.size(); ++i)
       if (gradient[i] != Approx(6 / static_cast<float>(comm.rank() + 1) * mine[i]).margin(1e-4))
         throw std::logic_error("a gradient of rank one was not summed");
+  });
+}
+
+TEST_CASE("partial sends every element once in as many steps as it has parts, however many buckets there are",
+          "[comm][compression]") {
+  const std::size_t parts = GENERATE(1u, 2u, 3u, 4u);
+  CAPTURE(parts);
+  comm::testing::run_threads(2, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum(core::format("partial:{}", parts));
+    sum->start(comm, layout, buckets);
+    std::vector<float> gradient(length);
+    for (int round = 0; round < 2; ++round) {
+      std::vector<int> sent(length);
+      for (std::size_t step = 0; step < parts; ++step) {
+        std::ranges::fill(gradient, 1.f);
+        for (const core::Range bucket : buckets) (*sum)(comm, bucket, gradient);
+        for (std::size_t i = 0; i < length; ++i) sent[i] += gradient[i] != 0;
+      }
+      if (sent != std::vector<int>(length, 1)) throw std::logic_error("an element was sent more than once, or never");
+    }
   });
 }
 

@@ -307,6 +307,38 @@ TEST_CASE("windows among workers of one process do what they promise", "[hosting
   }
 }
 
+TEST_CASE("a shared lock does not overtake an exclusive one that was asked for before", "[hosting]") {
+  std::vector<int> granted;
+  host(4, [&](comm::Worker& worker) {
+    Communicator& comm = worker.comm();
+    const auto window = comm.open_window(1, 0);
+    float turn = 0, end = 0;
+    const bool asks = comm.rank() < 3;
+    const comm::Request ended = asks ? comm.start_receive(3, 1, one(end)) : comm::Request{};
+    const auto hold = [&](comm::Window::Lock kind, double seconds) {
+      window->lock(3, kind);
+      granted.push_back(comm.rank());
+      CHECK_FALSE(comm.wait_for(ended, seconds));  // lets the others continue
+      window->unlock(3);
+    };
+    if (comm.rank() == 0) {
+      comm.send(1, 0, one(1.f));
+      hold(comm::Window::Lock::shared, 0.05);
+    } else if (comm.rank() == 1) {
+      comm.receive(0, 0, one(turn));
+      comm.send(2, 0, one(1.f));
+      hold(comm::Window::Lock::exclusive, 0);
+    } else if (comm.rank() == 2) {
+      comm.receive(1, 0, one(turn));
+      hold(comm::Window::Lock::shared, 0);
+    }
+    comm::barrier(comm);
+    for (int to = 0; to < 3 && !asks; ++to) comm.send(to, 1, one(1.f));
+    if (asks) CHECK(comm.wait_for(ended, std::numeric_limits<double>::infinity()));
+  });
+  CHECK(granted == std::vector{0, 1, 2});
+}
+
 TEST_CASE("workers are shared as evenly as possible, and each has one process", "[hosting]") {
   for (int workers = 1; workers < 20; ++workers)
     for (int processes = 1; processes <= workers; ++processes) {

@@ -192,14 +192,16 @@ class Drawing(unittest.TestCase):
         self.assertIn("experiment_b", names)
         self.assertEqual(drawn.changed({drawn.ROOT / "experiments/balance/config.toml"}), {"experiment_balance"})
 
-    def test_consecutive_commits_run_every_slow_test_and_every_unit_test_under_sanitizers(self):
-        names = {f"unit_{letter}" for letter in "abcdefgh"}
-        for label, every in drawn.LABELS.items():
-            tests = [*(labelled(name, label) for name in sorted(names)), listed("unit_core")]
-            runs = [names - set(drawn.left_out(tests, number, set())) for number in range(30, 30 + every)]
+    def test_consecutive_commits_run_every_slow_test_and_every_program_under_sanitizers(self):
+        for every, label in ((drawn.SLOW_EVERY, "slow"), (drawn.SANITIZED_EVERY, drawn.PROGRAM)):
+            tests = [labelled(f"unit_{letter}{file}", "slow" if label == "slow" else label + letter) for letter in "abcdefgh" for file in "xy"]
+            names = {test["name"] for test in tests}
+            runs = [names - set(drawn.left_out([*tests, listed("unit_core")], number, set())) for number in range(30, 30 + every)]
             self.assertEqual(set().union(*runs), names)
             self.assertEqual(sum(map(len, runs)), len(names))
-        self.assertEqual(drawn.left_out(tests, 30, names), [])
+            self.assertEqual(drawn.left_out(tests, 30, names), [])
+            if label == drawn.PROGRAM:  # all tests of a program or none
+                self.assertTrue(all({f"{name[:-1]}x", f"{name[:-1]}y"} <= run for run in runs for name in run))
         self.assertIn("app_outside", drawn.changed({drawn.ROOT / "tests/app/outside_test.py"}))
 
 

@@ -88,9 +88,9 @@ std::vector<core::Settings> variants_of(const core::EntryInfo& loss) {
 }  // namespace
 
 TEST_CASE("in double a model's gradient is the derivative of its loss to nine digits", "[nn]") {
-  const std::string text =
-      GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-2x5-4:gelu", "6-2x5-4:silu", "6-lstm3-4", "6-blstm3p2+peepholes-4",
-               "residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images", "normalising");
+  const std::string text = GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-2x5-4:gelu", "6-2x5-4:silu", "6-lstm3-4",
+                                    "6-blstm3p2+peepholes-4", "residual", "residual_gelu", "shared", "two_outputs",
+                                    "half_added", "dropout", "batch_norm", "images", "normalising");
   for (const core::EntryInfo& loss : loss_catalogue().entries)
     for (const core::Settings& settings : variants_of(loss)) {
       CAPTURE(text, loss.name, core::values_of(loss, settings));

@@ -64,7 +64,7 @@ std::vector<Needed> needed(const Graph& graph) {
 TEST_CASE("what is needed at the same time never shares memory", "[nn]") {
   const std::string name =
       GENERATE("12-7-5-4:tanh", "6-2xblstm3+peepholes-4", "zoo:googlenet", "zoo:resnet50", "residual", "residual_gelu",
-               "shared", "two_outputs", "dropout", "batch_norm", "images", "normalising");
+               "shared", "two_outputs", "half_added", "dropout", "batch_norm", "images", "normalising");
   CAPTURE(name);
   const Graph graph = paragrad::test::network(name);
   const std::vector<Needed> all = needed(graph);
@@ -93,7 +93,7 @@ TEST_CASE("memory of a pass is what must be alive at once, not the sum of all va
 TEST_CASE("parameters are complete from their end to their beginning, shared ones when their owner has contributed",
           "[nn]") {
   const std::string name =
-      GENERATE("12-7-5-4:tanh", "zoo:inception_v3", "residual", "residual_gelu", "shared", "two_outputs");
+      GENERATE("12-7-5-4:tanh", "zoo:inception_v3", "residual", "residual_gelu", "shared", "two_outputs", "half_added");
   CAPTURE(name);
   const Graph graph = paragrad::test::network(name);
   const auto device = backend::make_device("meta");

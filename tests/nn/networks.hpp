@@ -85,6 +85,12 @@ inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::s
     const nn::ValueId a = graph.add("a", nn::Affine(5), {halves[0]}), b = graph.add("b", nn::Affine(5), {halves[1]});
     const nn::ValueId c = graph.add("c", nn::Affine(5), {h}), d = graph.add("d", nn::Affine(5), {halves[0]});
     y = graph.add("sum", nn::Add(), {graph.add("a+b", nn::Add(), {a, b}), graph.add("c+d", nn::Add(), {c, d})});
+  } else if (name == "half_added") {  // a half of h used by layers, and by a sum
+    const std::vector<nn::ValueId> halves =
+        graph.add_node("halves", std::make_shared<const nn::SplitChannels>(std::vector<std::size_t>{4, 4}), {h});
+    const nn::ValueId a = graph.add("a", nn::Affine(4), {halves[1]});
+    const nn::ValueId sum = graph.add("sum", nn::Add(), {a, halves[0]});
+    y = graph.add("sums", nn::Add(), {sum, graph.add("b", nn::Affine(4), {halves[0]})});
   } else if (name == "dropout") {
     y = graph.add("drop", nn::Dropout(0.4), {h});
   } else if (name == "batch_norm") {

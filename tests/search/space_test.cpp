@@ -37,7 +37,7 @@ TEST_CASE("draws are the same for every combination, repeat with the seed and co
   REQUIRE(all.size() == 2 * draws);
   CHECK(all == space.configurations(draws, 3));
   CHECK(all != space.configurations(draws, 4));
-  std::size_t small = 0, low = 0;
+  std::size_t small = 0, low = 0, both = 0;
   std::map<std::string, int> minibatches;
   for (std::size_t i = 0; i < draws; ++i) {
     Values other = all[draws + i];
@@ -51,10 +51,12 @@ TEST_CASE("draws are the same for every combination, repeat with the seed and co
     REQUIRE(momentum <= 0.5);
     small += rate < std::sqrt(0.001);  // the middle of the logarithms
     low += momentum < 0.25;
+    both += rate < std::sqrt(0.001) && momentum < 0.25;
     ++minibatches[all[i].at("minibatch")];
   }
   CHECK(std::abs(static_cast<double>(small) - 200) < 50);  // five standard deviations
   CHECK(std::abs(static_cast<double>(low) - 200) < 50);
+  CHECK(std::abs(static_cast<double>(both) - 100) < 45);  // ranges are drawn independently
   CHECK(minibatches.size() == 3);
   for (const auto& [value, count] : minibatches) CHECK(std::abs(count - 133) < 50);
   const auto more = space.configurations(draws + 1, 3);  // adds one for each combination, and changes none

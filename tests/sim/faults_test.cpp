@@ -281,6 +281,18 @@ TEST_CASE("more workers than devices are refused by name, or share the devices o
   CHECK(result(7, platform) == result(7, slow_devices(7)));
 }
 
+TEST_CASE("a shared device serves its workers in the order in which they ask for it", "[sim]") {
+  std::vector<int> order;
+  run(slow_devices(1), 4, SimulationOptions{.oversubscribe = true}, [&](comm::Worker& worker) {
+    std::vector<float> data(100);
+    worker.compute(streaming(400), [&] { worker.device().run(backend::Fill{1, data}); });
+    order.push_back(worker.rank());
+    worker.compute(streaming(400), [&] { worker.device().run(backend::Fill{1, data}); });
+    order.push_back(worker.rank());
+  });
+  CHECK(order == std::vector{0, 1, 2, 3, 0, 1, 2, 3});
+}
+
 TEST_CASE("workers of one device talk at the level self", "[sim]") {
   Platform platform = uncontended(2, {1e-6, 1e9});
   platform.self = Link{3e-6, 2e9};

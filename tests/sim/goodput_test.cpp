@@ -69,6 +69,9 @@ TEST_CASE("goodput: Daly's interval between states is better than its half and i
   const double best = goodput_of(failures, nodes).useful;
   const double interval = sim::interval_between_states_s(failures.save_s, failures.mtbf_s / nodes);
   CHECK(interval == Approx(std::sqrt(2 * 5 * 2000.)).epsilon(0.05));  // Young's
+  // Daly, FGCS 22(3), 2006, equation 37, by hand: 1414.2136 (1 + 0.0235702 + 0.0005556) - 100.
+  CHECK(sim::interval_between_states_s(100, 10000) == Approx(1348.3323).epsilon(1e-6));
+  CHECK(sim::interval_between_states_s(100, 50) == 50);
   for (const double factor : {0.5, 2.}) {
     failures.save_every_s = factor * interval;
     CHECK(goodput_of(failures, nodes).useful < best);

@@ -20,6 +20,9 @@ struct AveragedTask : test::SmallTask {
     simulate(workers, sim::free_platform(workers), {}, {.folder = &folder});
     return train::read_checkpoint(folder.file("checkpoint.h5")).parameters;
   }
+  std::vector<core::Json> records() const {
+    return test::records_of(metrics::RunFolder(file("run"), metrics::RunFolder::Existing::continue_it));
+  }
 };
 
 }  // namespace
@@ -60,6 +63,29 @@ TEST_CASE("keeping a mean changes nothing of the training, nor do validations ch
   CHECK(averaged.parameters_sha256 != plain.parameters_sha256);
   task.options.validations = 4;
   CHECK(task.simulate(workers).parameters_sha256 == averaged.parameters_sha256);
+}
+
+TEST_CASE("a training that goes back to its best model begins a new mean", "[train]") {
+  AveragedTask task;
+  task.options.strategy = "model_averaging";
+  task.options.blocks = 1;  // so that the mean since then is the model
+  task.options.epochs = 3;
+  task.options.optimiser.name = "sgd";
+  task.options.schedule = {"newbob", 3, {{"schedule-factor", 0.001}, {"newbob-restore", true}}};
+  std::vector<double> losses{0, 0, 0};
+  std::vector<float> plain;
+  // With a seed for which the second epoch makes it worse, and the third, at a thousandth of the rate, makes it better.
+  for (task.options.seed = 1; !(losses[1] > losses[0] && losses[0] > losses[2]); ++task.options.seed) {
+    REQUIRE(task.options.seed < 50);
+    plain = task.model(2);
+    for (std::size_t epoch = 0; epoch < 3; ++epoch) losses[epoch] = task.records()[epoch]["valid_loss"].get<double>();
+  }
+  --task.options.seed;
+  task.options.ema_decay = 0.01;
+  const std::vector<float> averaged = task.model(2);
+  float worst = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) worst = std::max(worst, std::abs(averaged[i] - plain[i]));
+  CHECK(worst < 1e-6f);
 }
 
 TEST_CASE("workers that agree only at the end of an epoch have no mean over blocks", "[train]") {
