@@ -48,11 +48,19 @@ class OptionEffects(OptionValues):
 
     def test_every_option_of_a_training_changes_something(self):
         of_entries = {o["name"] for entries in CATALOGUES.values() for e in entries for o in e["options"]}
+        with_servers = 0
         for option in OPTIONS:
             if option in ELSEWHERE or option in ADMIT or option in of_entries:
                 continue
             with self.subTest(option=option):
                 self.check(option, ["--strategy", "bmuf"])
+            words = flat(self.training({"--workers": "2", "--platform": PLATFORM, "--strategy": "async_sgd"}
+                                       | paired(self.needed(option) + self.given(option))))
+            if run("simulate", *words, "--quiet").returncode == 0:
+                with_servers += 1
+                with self.subTest(option=option, strategy="async_sgd"):
+                    self.check(option, ["--strategy", "async_sgd"])
+        self.assertGreater(with_servers, 30)
 
     def test_options_without_which_a_training_is_refused(self):
         for option, (value, workers, needs) in ADMIT.items():

@@ -33,7 +33,7 @@ VALUES = {
     "sync-period": ("100", ""), "max-blocks": ("2", ""), "splits": ("3", "--strategy easgd"), "shuffle": ("true", ""), "tensor-parallel": ("2", ""),
     "balance": ("true", "--platform {uneven}"), "parallel-start-epoch": ("2", ""), "minibatch": ("8", ""), "micro-batch": ("4", ""),
     "target-error": ("0.99", ""), "patience": ("1", "--patience 2 --patience-gain 1 --epochs 4"),
-    "patience-measure": ("loss", "--patience 1 --epochs 8 --learning-rate 0.001"), "patience-gain": ("0.9", "--patience 1 --epochs 4"),
+    "patience-measure": ("loss", "--patience 1 --epochs 8 --learning-rate 0.001"), "patience-gain": ("0.9", "--patience 1 --epochs 4 --learning-rate 0.03"),
     "validations": ("2", ""), "ema-decay": ("0.5", ""), "keep-best": ("true", "--learning-rate 3 --epochs 6"),
     "context": ("2+0", "--context 1+1 --model 24-12-6:sigmoid"), "data": ("{other}", ""), "init": ("{checkpoint}", ""),
     "chunks": ("3-5+2", "--model {recurrent}"), "sync-batch-norm": ("true", "--model {normalised} --strategy data_parallel"),

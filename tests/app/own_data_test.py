@@ -70,6 +70,19 @@ class OwnData(ImportTest):
         self.y[-1] = 0
         self.assertNotIn(self.content("import-csv", self.csv(self.table())), hashes)
 
+    def test_half_precision_has_its_values_down_to_the_smallest(self):
+        words = [0x0001, 0x03ff, 0x0400, 0x3c00, 0x8001, 0x7bff, 0xc000, 0x0000]
+
+        def value(word: int) -> float:
+            sign, exponent, fraction = -1 if word >> 15 else 1, word >> 10 & 31, (word & 1023) / 1024
+            return sign * (fraction * 2.0**-14 if exponent == 0 else (1 + fraction) * 2.0**(exponent - 15))
+
+        labels, shape = array([i % 2 for i in range(len(words))], "<i8"), (len(words), 1)
+        halves = npy(shape, struct.pack(f"<{len(words)}H", *words), "<f2")
+        singles = array([value(word) for word in words], "<f4", shape)
+        self.assertEqual(self.content("import-numpy", self.npz(x_train=halves, y_train=labels)),
+                         self.content("import-numpy", self.npz(x_train=singles, y_train=labels)))
+
     def test_sets_of_their_own_and_sets_drawn_from_the_training_set(self):
         train, valid, test = slice(0, 12), slice(12, 18), slice(18, 24)
         own = {"x_train": self.features(rows=train), "y_train": self.labels(rows=train)}

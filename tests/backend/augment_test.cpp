@@ -1,5 +1,7 @@
 // What images changed by chance look like, judged by the pictures alone.
 #include <array>
+#include <cmath>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -48,6 +50,22 @@ bool is_shifted(const Picture& picture, std::size_t image, int down, int right, 
 }
 
 }  // namespace
+
+TEST_CASE("shifts down, shifts across and flips are drawn independently", "[backend]") {
+  std::vector<std::uint32_t> rows(3000);
+  std::iota(rows.begin(), rows.end(), 0u);
+  const std::vector<float> x(rows.size());
+  std::vector<float> y(rows.size());
+  const Augment augment{core::RandomStream(5, core::Purpose::augmentation, 1), rows, 1, 1, 1, {1, true, 0}, x, y};
+  std::array<std::array<std::array<int, 2>, 3>, 3> counts{};
+  for (std::size_t image = 0; image < rows.size(); ++image) {
+    const auto draw = augment.draw(image);
+    ++counts[draw.down + 1][draw.across + 1][draw.flipped];  // unsigned: -1 + 1 is 0
+  }
+  for (const auto& down : counts)
+    for (const auto& across : down)
+      for (const int count : across) CHECK(std::abs(count - 3000 / 18) < 5 * std::sqrt(3000 / 18.));
+}
 
 TEST_CASE("augmented images are shifted by every distance up to the padding, and every other one is flipped", "[backend]") {
   constexpr int pad = 2;

@@ -34,6 +34,7 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
     run.write("config.toml", "first = 1\n");
     run.record({{"epoch", 1}});
     write_text(path + "/checkpoint.h5", "weights");
+    for (const char* name : {"manifest.json", "timeline.json", "order.txt", "state"}) write_text(path + "/" + name, "old");
     write_text(path + "/notes.txt", "mine");
   }
   REQUIRE_THROWS_AS(RunFolder(path, Existing::refuse), core::ConfigError);
@@ -48,7 +49,8 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
   CHECK(read_text(path + "/checkpoint.h5") == "weights");
   again.begin();
   CHECK(read_text(path + "/config.toml") == "second = 2\n");
-  CHECK_FALSE(fs::exists(path + "/checkpoint.h5"));
+  for (const char* name : {"checkpoint.h5", "manifest.json", "timeline.json", "order.txt", "state"})
+    CHECK_FALSE(fs::exists(path + "/" + name));
   CHECK(read_text(path + "/metrics.jsonl").empty());
   CHECK(read_text(path + "/notes.txt") == "mine");  // what is not a run's stays
 }

@@ -94,6 +94,32 @@ TEST_CASE("sizes that let the training explode are not chosen", "[train]") {
   CHECK(tuned.train.loss < 1.5);
 }
 
+TEST_CASE("a size whose trial diverges does not end the training", "[train]") {
+  test::SmallTask task(20000);
+  task.options.strategy = "sgd";
+  task.options.model = "8-6";
+  task.options.loss = "squared_error";
+  task.options.optimiser.name = "sgd";
+  task.options.rate_per = "sample";
+  task.options.momentum = 0;
+  const auto diverges = [&](std::size_t minibatch) {
+    task.options.minibatch = minibatch;
+    try {
+      task.simulate(1);
+    } catch (const core::ConfigError&) {
+      return true;
+    }
+    return false;
+  };
+  double& rate = task.options.schedule.initial_rate;
+  for (rate = 0.002; !diverges(32); rate *= 1.2) REQUIRE(rate < 1);
+  rate *= 1.05;  // so that an epoch is enough
+  REQUIRE(!diverges(24));
+  task.options.minibatch = 16;
+  task.options.minibatch_search = {.enabled = true, .largest = 32, .margin_percent = 1000, .samples = 20000};
+  CHECK_NOTHROW(task.simulate(1));
+}
+
 TEST_CASE("the time of sizes that are only tried is in that of the phases", "[train]") {
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");

@@ -49,6 +49,15 @@ TEST_CASE("momentum as a time constant is e^(-n/T) for n samples", "[train]") {
   CHECK(StepSizes(options).of(0.1, 25).momentum == Approx(std::exp(-0.05)));
 }
 
+TEST_CASE("where sizes are tuned, momentum per minibatch is a time constant: twice the samples, its square", "[train]") {
+  train::TrainingOptions options = options_of(0.1, 50);
+  options.momentum = 0.9;
+  CHECK(StepSizes(options).of(0.1, 100).momentum == Approx(0.9));
+  options.minibatch_search.enabled = true;
+  CHECK(StepSizes(options).of(0.1, 50).momentum == Approx(0.9));
+  CHECK(StepSizes(options).of(0.1, 100).momentum == Approx(0.81));
+}
+
 TEST_CASE("with a time constant all that a sample moves is the same in minibatches of every size", "[train]") {
   train::TrainingOptions options = options_of(0.1, 64);
   options.momentum_time_constant = 600;

@@ -264,6 +264,17 @@ TEST_CASE("newbob with restore ends with the model of its best epoch, in the che
   CHECK(train::parameters_sha256(checkpoint.parameters) == result.parameters_sha256);
 }
 
+TEST_CASE("cosine changes the rate within a block", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = GENERATE("sgd", "data_parallel", "bmuf");
+  const int workers = task.options.strategy == "sgd" ? 1 : 2;
+  task.options.blocks = 1;
+  task.options.epochs = 1;
+  const std::string constant = task.simulate(workers).parameters_sha256;
+  task.options.schedule.name = "cosine";
+  CHECK(task.simulate(workers).parameters_sha256 != constant);
+}
+
 TEST_CASE("slowmo takes the same rate on workers with different numbers of minibatches", "[train]") {
   test::SmallTask task;
   task.options.strategy = "slowmo";

@@ -1,7 +1,13 @@
 #include "train/state/trained_on.hpp"
 
+#include <utility>
+
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/hdf5_file.hpp"
+#include "data/partition.hpp"
+#include "support.hpp"
 #include "temporary_folder.hpp"
 #include "train/state/checkpoint.hpp"
 #include "train/state/run_identity.hpp"
@@ -81,4 +87,19 @@ TEST_CASE("a run is not resumed with classes of other names", "[train]") {
   now.classes_sha256 = "other";
   CHECK_THROWS_WITH(check_same_run(saved, now, "x.h5"), contains_text("classes of 'x.h5' have other names"));
   CHECK_NOTHROW(check_same_run(older, now, "x.h5"));
+}
+
+TEST_CASE("a stored partition is another one if two of its rows are exchanged", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "bmuf";
+  data::Partition::random(613, 2, task.options.blocks, task.options.seed).store(task.options.data);
+  const auto identity = [&] { return identify_run("", open_training_data(task.options, 2)).partition_sha256; };
+  const std::string before = identity();
+  data::Hdf5File file = data::Hdf5File::revise(task.options.data);
+  const std::string index = core::format("/partitions/2x{}-s{}/index", task.options.blocks, task.options.seed);
+  std::vector<std::uint32_t> rows = file.read<std::uint32_t>(index);
+  std::swap(rows[0], rows[1]);
+  file.write_rows(index, 0, std::span<const std::uint32_t>(rows));
+  file.finish();
+  CHECK(identity() != before);
 }

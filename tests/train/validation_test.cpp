@@ -93,6 +93,25 @@ TEST_CASE("a training may end with the model that was best on the validation set
   CHECK(score.error == best.test.error);
 }
 
+TEST_CASE("of models with equal errors the first is kept", "[train]") {
+  WatchedTask task;
+  task.options.strategy = GENERATE("sgd", "bmuf");
+  const int workers = task.options.strategy == "sgd" ? 1 : 2;
+  task.options.schedule.initial_rate = 1e-6;  // the loss changes, the error does not
+  task.options.keep_best = true;
+  task.options.epochs = 1;
+  const auto first = task.simulate(workers);
+  task.options.epochs = 3;
+  const auto best = task.watch(workers);
+  CHECK(best.parameters_sha256 == first.parameters_sha256);
+  const auto written = train::read_checkpoint(task.folder.file("checkpoint.h5"));
+  CHECK(train::parameters_sha256(written.parameters) == best.parameters_sha256);
+  task.options.keep_best = false;
+  const auto last = task.simulate(workers);
+  CHECK(last.valid.error == first.valid.error);
+  CHECK(last.parameters_sha256 != first.parameters_sha256);
+}
+
 TEST_CASE("validations that cannot be are refused in one sentence", "[train]") {
   test::SmallTask task;
   SECTION("workers that do not meet") {

@@ -43,7 +43,7 @@ class Validation : public LoopObserver {
     if (run_.options.epochs == 0) score();
     if (run_.keeps_best() && std::isinf(run_.least_error.score.error))
       run_.write_model(run_.result.epochs);  // none was better
-    if (run_.least_error.score.error < run_.result.valid.error) run_.go_back_to(run_.least_error, run_.result.epochs);
+    if (!best_is_last_ && std::isfinite(run_.least_error.score.error)) run_.go_back_to(run_.least_error, run_.result.epochs);
   }
 
  private:
@@ -83,7 +83,8 @@ class Validation : public LoopObserver {
       throw Diverged(core::format("the validation loss is {} after epoch {}: lower the learning rate", std::abs(valid.loss),
                                   run_.epoch));
     if (run_.schedule->goes_back() && valid.loss < run_.least_loss.score.loss) keep(run_.least_loss);
-    if (!run_.keeps_best() || !(valid.error < run_.least_error.score.error)) return;
+    best_is_last_ = run_.keeps_best() && valid.error < run_.least_error.score.error;
+    if (!best_is_last_) return;
     keep(run_.least_error);
     run_.write_model(epochs);
   }
@@ -100,6 +101,7 @@ class Validation : public LoopObserver {
   }
 
   TrafficSummary recent_traffic_;  // since the last report
+  bool best_is_last_ = false;      // the model of the last validation has the least error
 };
 
 }  // namespace
