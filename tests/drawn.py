@@ -53,13 +53,18 @@ def programs(tests: list[dict]) -> dict[str, str]:
     return {test["name"]: label.removeprefix(PROGRAM) for test in tests for label in values(test, "LABELS") if label.startswith(PROGRAM)}
 
 
+def family(program: str) -> str:
+    """Programs made of the same parts, which a commit builds together."""
+    return program.removesuffix("_fake_gpu").removesuffix("_python")
+
+
 def left_out(tests: list[dict], number: int, also: set[str]) -> list[str]:
     slow, program_of = sorted(test["name"] for test in tests if "slow" in values(test, "LABELS")), programs(tests)
     makers, users = fixtures(tests, "SETUP"), fixtures(tests, "REQUIRED")
     experiments = sorted(makers | users)
-    drawn_programs = drawn(sorted(set(program_of.values())), SANITIZED_EVERY, number)
+    drawn_programs = drawn(sorted({family(program) for program in program_of.values()}), SANITIZED_EVERY, number)
     kept = drawn(experiments, EVERY, number) | drawn(slow, SLOW_EVERY, number) | also
-    kept |= {test for test, program in program_of.items() if program in drawn_programs}
+    kept |= {test for test, program in program_of.items() if family(program) in drawn_programs}
     needed = set().union(*(users[name] for name in kept if name in users))
     return [name for name in [*experiments, *slow, *program_of] if name not in kept and not makers.get(name, set()) & needed]
 

@@ -256,6 +256,9 @@ class Search(CliTest):
             records = [json.loads(line) for line in (self.out / f"{name}-s1/metrics.jsonl").read_text().splitlines()]
             return next(record["valid_error"] for record in records if record.get("epoch") == epoch)
 
+        self.search("--draws", "4", "--rungs", "1,2", "--keep", "0.5", "--groups", "1")
+        of_all = self.manifest("")["result"]  # one group trains one after the other, and no epoch twice
+        self.assertAlmostEqual(of_all["makespan_s"], of_all["training_s"])
         first = {row[0]: error_after(row[0], 1) for row in rows}
         self.assertLessEqual(max(first[row[0]] for row in rows[:2]), min(first[row[0]] for row in rows[2:]))
         alone = run("simulate", "--data", self.data, "--model", "8-12-6:sigmoid", "--workers", 2, "--platform", PLATFORM, "--blocks", 4,
