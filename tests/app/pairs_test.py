@@ -17,7 +17,7 @@ from paragrad_cli import PLATFORM, ROOT, outcome, run
 
 PAIRS = os.environ.get("PAIRS", "120")
 TRAINED = {o["name"] for o in json.loads(run("help", "train", "--format", "json").stdout)[0]["options"]}
-# Balance follows measured times; tensor parallelism needs twice the workers; servers take gradients in the order of their arrival.
+# Balance follows measured times, and servers take gradients in the order of their arrival; the others belong to other features' needs.
 NOT_EQUAL = {"balance", "device", "data", "model", "init", "workers", "platform"}
 ASYNCHRONOUS = {e["name"] for e in OF_TRAINING["strategy"] if "servers" in {o["name"] for o in e["options"]}}
 

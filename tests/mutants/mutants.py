@@ -101,7 +101,9 @@ class Tests:
     def of(self, kind: str, names: list[str]) -> list[str]:
         if kind == "unit":
             return [f"unit_{name}" for name in names if f"unit_{name}" in self.commands]
-        return [test for name in names for test in self.commands if test == name or (name.startswith("mpi_") and test.endswith(name[3:]) and test.startswith("mpi_"))]
+        ranks = {name.removeprefix("mpi_") for name in names if name.startswith("mpi_")}
+        return [test for test in [*names, *self.commands] if test in self.commands
+                and (test in names or test.startswith("mpi_") and test.rpartition("_")[2] in ranks)]
 
     def limit_s(self, name: str) -> float:
         return max(30.0, 5 * self.seconds[name]) if name in self.seconds else 900.0
@@ -128,14 +130,14 @@ class Tests:
 class Workshop:
     """A copy of the tree with a build of its own, in which one mutant at a time is compiled and tested."""
 
-    def __init__(self, place: Path, commit: str, jobs: int) -> None:
-        self.tree, self.build, self.jobs = place / "tree", place / "tree/build", jobs
+    def __init__(self, place: Path, commit: str) -> None:
+        self.tree, self.build, self.jobs = place / "tree", place / "tree/build", os.cpu_count() or 1
         if not (self.tree / ".git").exists():
             subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", ROOT, self.tree], check=True)
         subprocess.run(["git", "checkout", "-qf", "--detach", commit], cwd=self.tree, check=True)
         if (shared := ROOT.parent / "shared").exists() and not (place / "shared").exists():
             (place / "shared").symlink_to(shared)
-        self.environment = os.environ | {"CCACHE_BASEDIR": str(self.tree), "CCACHE_NOHASHDIR": "1", "TMPDIR": "/tmp"}
+        self.environment = os.environ | {"CCACHE_BASEDIR": str(self.tree), "CCACHE_NOHASHDIR": "1"}
         subprocess.run(["cmake", "--log-level=ERROR", "-S", self.tree, "-B", self.build, "-G", "Ninja", *OPTIONS], check=True,
                        env=self.environment, stdout=subprocess.DEVNULL)
         self.hashes: dict[str, str] = {}
@@ -278,11 +280,10 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace, commit: str, sequence, results: Results) -> None:
-    shops = [Workshop(PLACE / f"shop-{number}", commit, os.cpu_count() if number == 0 else 1) for number in range(arguments.jobs)]
+    shops = [Workshop(PLACE / f"shop-{number}", commit) for number in range(arguments.jobs)]
     areas = {area for area in AREAS for file in arguments.files if file.startswith(area) or area.startswith(file)}
     print("compiling the code as it is", flush=True)
     for shop in shops:
-        shop.jobs = os.cpu_count() or 1
         if not shop.make(*programs(areas)):
             sys.exit(f"{shop.tree}: the code does not compile as it is")
         shop.jobs = 1
