@@ -37,7 +37,7 @@ ComparedRun row_of(const core::Json& manifest) {
   row.splits = count_at<std::size_t>(run, "splits");
   row.blocks = count_at<std::size_t>(run, "blocks");
   row.workers = count_at<int>(run, "workers");
-  row.epochs = count_at<int>(run, "epochs");
+  row.epochs = count_at<int>(result, "epochs");  // trained, which may be fewer than were asked for
   row.clock = run.at("world") == "simulation" ? "simulated" : "wall";
   row.valid_error = number_at(result, "valid_error");
   row.test_error = number_at(result, "test_error");

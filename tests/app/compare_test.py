@@ -8,7 +8,7 @@ import re
 import unittest
 from pathlib import Path
 
-from paragrad_cli import PLATFORM, CliTest, run
+from paragrad_cli import PLATFORM, CliTest, run, without
 
 
 class Compare(CliTest):
@@ -53,6 +53,12 @@ class Compare(CliTest):
             if record["valid_error"] is not None:
                 self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
         self.assert_refused(run("compare", *folders, "--format", "xml"), "--format: 'xml' is unknown", "markdown")
+
+    def test_epochs_are_those_that_were_trained(self):
+        run("simulate", "--workers", 1, "--platform", PLATFORM, *without(self.task, "--epochs"), "--epochs", 5, "--patience", 1,
+            "--patience-gain", 1, "--out", self.folder / "early").check_returncode()
+        records = json.loads(run("compare", self.folder / "early", "--format", "json").stdout)
+        self.assertEqual([record["epochs"] for record in records], [2])
 
     def test_other_folders_are_told_from_trainings(self):
         table = ["--workers", "2", "--platform", PLATFORM, "--bytes", "1kB"]
