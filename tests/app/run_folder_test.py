@@ -19,6 +19,18 @@ class RunFolder(CliTest):
         self.assertEqual(same, [line for line in (self.folder / "again/config.toml").read_text().splitlines()
                                 if not line.startswith("out")])
 
+    def test_the_lines_of_the_epochs_and_the_last_ones_say_what_the_records_hold(self):
+        out, task = self.folder / "told", [word for word in self.task if word != "--quiet"]
+        printed = run("simulate", "--workers", 2, "--platform", PLATFORM, *task, "--strategy", "bmuf", "--out", out).stdout
+        *epochs, end = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        for one in epochs:
+            self.assertIn(f"epoch {one['epoch']:3}  rate {one['learning_rate']:<9g}train loss {one['train_loss']:.4f} error {100 * one['train_error']:6.2f} %   "
+                          f"valid loss {one['valid_loss']:.4f} error {100 * one['valid_error']:6.2f} %   {one['time_s']:.4g} s\n", printed)
+        self.assertEqual(len(epochs), printed.count("epoch "))
+        self.assertIn(f"test error {100 * end['test_error']:.2f} %, loss {end['test_loss']:.4f}; validation error {100 * end['valid_error']:.2f} %\n", printed)
+        self.assertIn(f"in {end['messages']:g} messages", printed)
+        self.assertIn(f"weights sha256 {end['parameters_sha256']}\n", printed)
+
     def test_a_table_of_rates_is_repeated_from_a_file(self):
         out = self.folder / "table"
         first = self.simulate(1, "--schedule", "table", "--schedule-rates", "0.1,0.05", "--out", out)
