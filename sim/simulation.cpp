@@ -35,20 +35,20 @@ void check(const Platform& platform, int workers, const SimulationOptions& optio
 }
 
 // What died on the platform, and may be the cause of a deadlock.
-std::vector<std::string> casualties(const Platform& platform, double now_s) {
+std::vector<std::string> casualties(const Platform& platform, Time now) {
   std::vector<std::string> all;
   for (const Platform::Fault& fault : platform.faults)
     if (fault.factor == 0 && std::isinf(fault.duration_s) &&
-        (fault.at_s <= now_s || fault.kind != Platform::Fault::Kind::worker))
+        (from_seconds(fault.at_s) <= now || fault.kind != Platform::Fault::Kind::worker))
       all.push_back(core::format("{} {} died at {}", name_of(fault.kind), fault.id,
                                  core::format_quantity(fault.at_s, core::Unit::time)));
   return all;
 }
 
-bool died(const Platform& platform, int worker, double now_s) {
+bool died(const Platform& platform, int worker, Time now) {
   return std::ranges::any_of(platform.faults, [&](const Platform::Fault& fault) {
     return fault.kind == Platform::Fault::Kind::worker && fault.id == worker && fault.factor == 0 &&
-           std::isinf(fault.duration_s) && fault.at_s <= now_s;
+           std::isinf(fault.duration_s) && from_seconds(fault.at_s) <= now;
   });
 }
 
@@ -89,11 +89,11 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
     throw;
   } catch (const Deadlock& deadlock) {
     if (cluster.untold) std::rethrow_exception(cluster.untold);  // the cause of the deadlock
-    const double now_s = to_seconds(cluster.engine.now());
-    const auto dead = casualties(platform, now_s);
+    const Time now = cluster.engine.now();                       // in whole picoseconds, to which faults are rounded, too
+    const auto dead = casualties(platform, now);
     if (dead.empty()) throw;
     // The others, and in particular worker 0, may have finished without those that died.
-    if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
+    if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now); }))
       throw comm::Failure(core::format("{}: {}", core::join(dead, ", "), deadlock.what()));
   }
   comm::Traffic traffic = cluster.service_traffic->reading();

@@ -281,6 +281,21 @@ TEST_CASE("more workers than devices are refused by name, or share the devices o
   CHECK(result(7, platform) == result(7, slow_devices(7)));
 }
 
+TEST_CASE("a death is told wherever between two picoseconds it happens", "[sim]") {
+  for (const double at_s : {0.5, 0.4695021331234567, 0.4695021331236543, 1e-3 / 3}) {
+    Platform platform = slow_devices(1);
+    platform.faults.push_back({.at_s = at_s, .kind = Platform::Fault::Kind::worker, .id = 0});
+    CHECK_THAT(death_of(platform,
+                        [](comm::Worker& worker) {
+                          std::vector<float> data(100);
+                          worker.compute(streaming(400), [&] { worker.device().run(backend::Fill{1, data}); });
+                          for (int part = 0; part < 50; ++part)
+                            worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{1, data}); });
+                        }),
+               contains_text("worker 0 died at"));
+  }
+}
+
 TEST_CASE("a shared device serves its workers in the order in which they ask for it", "[sim]") {
   std::vector<int> order;
   run(slow_devices(1), 4, SimulationOptions{.oversubscribe = true}, [&](comm::Worker& worker) {
