@@ -1,5 +1,7 @@
 #include "nn/zoo/zoo.hpp"
 
+#include <set>
+
 #include "backend/device.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
@@ -23,6 +25,8 @@ struct Published {
 };
 
 const std::vector<Published> convolutional{
+    {"lenet5", 61706, 10, 416520, 0.0023, 6518, 28 * 28, 10},
+    {"resnet", 272474, 65, 40813184, 0.2440, 401418, 3 * 32 * 32, 10},  // 20 layers for CIFAR-10, with projections
     {"alexnet", 61838248, 16, 838788800, 4.892, 515816, 3 * 227 * 227, 1000},
     {"googlenet", 6998552, 116, 1582671872, 9.26, 3227160, 3 * 224 * 224, 1000},
     {"allconv", 1370996, 27, 281174016, 1.682, 713984, 3 * 32 * 32, 10},
@@ -80,6 +84,13 @@ TEST_CASE("the zoo's convolutional networks have the published parameters, tenso
     CHECK(static_cast<double>(one.all.of(KernelKind::gemm).flops) / 1e9 == Approx(net.gigaflops).margin(0.0011));
     CHECK(Counted(net.name, 7).all.of(KernelKind::gemm).flops == 7 * one.all.of(KernelKind::gemm).flops);
   }
+}
+
+TEST_CASE("every network of the zoo is counted here", "[nn]") {
+  std::set<std::string> counted{"dnn63m", "dblstm"}, all;
+  for (const Published& net : convolutional) counted.insert(net.name);
+  for (const core::EntryInfo& entry : nn::zoo_catalogue().entries) all.insert(entry.name);
+  CHECK(counted == all);
 }
 
 TEST_CASE("the zoo's speech networks have the published parameters", "[nn]") {

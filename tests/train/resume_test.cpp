@@ -169,6 +169,7 @@ TEST_CASE("trainings with anything in the catalogues die in every block and resu
     configure(task.options, c);
     task.options.schedule.warm_up_epochs = number % 2 == 1 ? 1.5 : 0;
     task.options.validations = number % 3 == 2 ? 2 : 1;
+    task.options.ema_decay = number % 5 == 4 ? 0.6 : 0;
     task.options.keep_best = task.options.validations > 1;
     try {
       check_that_it_resumes(task, c.workers(), 1);
