@@ -36,7 +36,7 @@ foreach(module backend train)
     add_test(NAME fake_gpu_${module}_${order} COMMAND test_${module}_fake_gpu [gpu])
     set_tests_properties(fake_gpu_${module}_${order} PROPERTIES LABELS unit TIMEOUT 300
                          ENVIRONMENT PARAGRAD_FAKE_GPU=order=${order})
-    if(PARAGRAD_SANITIZE)
+    if(PARAGRAD_SANITIZE MATCHES address)
       set_property(TEST fake_gpu_${module}_${order} APPEND PROPERTY LABELS program:test_${module}_fake_gpu)
     endif()
   endforeach()
