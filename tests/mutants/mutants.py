@@ -12,14 +12,12 @@ commit, files and seed continues. equivalent.toml holds the mutants of which som
 from __future__ import annotations
 
 import argparse
-import difflib
 import hashlib
 import itertools
 import json
 import os
 import queue
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +26,7 @@ import threading
 import time
 import tomllib
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from mutations import SHARES, mutants
@@ -53,6 +51,11 @@ class Mutant:
     @property
     def area(self) -> str:
         return next(area for area in AREAS if self.file.startswith(f"{area}/"))
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """As equivalent.toml names it."""
+        return self.file, self.before.strip(), self.after.strip()
 
     def diff(self) -> str:
         return f"{self.file}:{self.line} ({self.kind})\n  - {self.before.strip()}\n  + {self.after.strip()}"
@@ -204,50 +207,52 @@ def argued() -> dict[tuple[str, str, str], str]:
     return {(entry["file"], entry["before"], entry["after"]): entry["why"] for entry in entries}
 
 
+@dataclass(frozen=True)
+class Judgement:
+    mutant: Mutant
+    verdict: str  # refused (it does not compile), equivalent, killed or survived
+    by: str = ""
+    seconds: float = 0
+
+
 class Results:
     """A line per mutant in a file that a second call reads."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.lock, self.known = path, threading.Lock(), {}
-        if path.exists():
-            for line in path.read_text().splitlines():
-                entry = json.loads(line)
-                self.known[entry["number"]] = entry
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # a killed process may have written half a line
+        for line in whole.splitlines():
+            self.keep(Judgement(**(entry := json.loads(line)) | {"mutant": Mutant(**entry["mutant"])}))
+        path.write_text(whole and whole + "\n")
+
+    def keep(self, judgement: Judgement) -> None:
+        self.known[judgement.mutant.number] = judgement
 
     def add(self, mutant: Mutant, verdict: str, by: str, seconds: float) -> None:
         with self.lock, self.path.open("a") as file:
-            self.known[mutant.number] = asdict(mutant) | {"verdict": verdict, "by": by, "seconds": round(seconds, 1)}
-            file.write(json.dumps(self.known[mutant.number]) + "\n")
+            judgement = Judgement(mutant, verdict, by, round(seconds, 1))
+            self.keep(judgement)
+            file.write(json.dumps(asdict(judgement)) + "\n")
             print(f"{mutant.number:4d} {verdict:10s} {mutant.file}:{mutant.line} ({mutant.kind}) {by}", flush=True)
 
-    def first(self, count: int) -> list[dict]:
-        """The first mutants that compile, without gaps."""
-        compiled = [self.known[number] for number in itertools.takewhile(self.known.__contains__, itertools.count(1))
-                    if self.known[number]["verdict"] != "refused"]
-        return compiled[:count]
+    def first(self, count: int) -> list[Judgement]:
+        """Those of the first mutants that compile, without gaps; "argued" if somebody has shown that the mutant changes nothing."""
+        equivalent = argued()
+        tried = itertools.takewhile(lambda one: one is not None, map(self.known.get, itertools.count(1)))
+        compiled = itertools.islice((one for one in tried if one.verdict != "refused"), count)
+        return [replace(one, verdict="argued") if one.verdict == "survived" and one.mutant.key in equivalent else one for one in compiled]
 
 
-def table(entries: list[dict]) -> str:
-    equivalent = argued()
+def table(judgements: list[Judgement]) -> str:
     counts: dict[str, Counter] = {}
-    for entry in entries:
-        mutant = Mutant(**{key: entry[key] for key in Mutant.__dataclass_fields__})
-        verdict = entry["verdict"]
-        if verdict == "survived" and (mutant.file, mutant.before.strip(), mutant.after.strip()) in equivalent:
-            verdict = "argued"
-        counts.setdefault(mutant.area, Counter())[verdict] += 1
+    for one in judgements:
+        counts.setdefault(one.mutant.area, Counter())[one.verdict] += 1
     rows = ["| folder | mutants | killed | survived | equivalent: same code | argued | score |", "|---|---|---|---|---|---|---|"]
     for area, of in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
         real = of["killed"] + of["survived"]
         score = f"{100 * of['killed'] / real:.0f} %" if real else "–"
         rows.append(f"| {area} | {sum(of.values())} | {of['killed']} | {of['survived']} | {of['equivalent']} | {of['argued']} | {score} |")
     return "\n".join(rows)
-
-
-def survivors(entries: list[dict]) -> list[Mutant]:
-    equivalent = argued()
-    found = [Mutant(**{key: entry[key] for key in Mutant.__dataclass_fields__}) for entry in entries if entry["verdict"] == "survived"]
-    return [mutant for mutant in found if (mutant.file, mutant.before.strip(), mutant.after.strip()) not in equivalent]
 
 
 def parse() -> argparse.Namespace:
@@ -264,7 +269,11 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     arguments = parse()
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    sequence = drawn(lines_of(arguments.files, commit), arguments.seed)
+    lines = lines_of(arguments.files, commit)
+    if not lines:
+        print(f"mutants: {' '.join(arguments.files)} names no committed .cpp or .hpp of {', '.join(AREAS)}", file=sys.stderr)
+        return 2
+    sequence = drawn(lines, arguments.seed)
     if arguments.list:
         print("\n".join(mutant.diff() for mutant in itertools.islice(sequence, arguments.n)))
         return 0
@@ -273,9 +282,9 @@ def main() -> int:
     results = Results(PLACE / f"results-{commit[:8]}-{arguments.seed}-{key}.jsonl")
     if len(results.first(arguments.n)) < arguments.n:
         run(arguments, commit, sequence, results)
-    entries = results.first(arguments.n)
-    print(f"\n{table(entries)}\n\nCommit {commit[:8]}, seed {arguments.seed}. Survivors:\n")
-    print("\n".join(mutant.diff() for mutant in survivors(entries)) or "none")
+    judgements = results.first(arguments.n)
+    print(f"\n{table(judgements)}\n\nCommit {commit[:8]}, seed {arguments.seed}. Survivors:\n")
+    print("\n".join(one.mutant.diff() for one in judgements if one.verdict == "survived") or "none")
     return 0
 
 

@@ -3,13 +3,15 @@
 
 import itertools
 import sys
+import tempfile
 import unittest
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from mutants import AREAS, ROOT, Mutant, argued, drawn, table
+from mutants import AREAS, ROOT, Judgement, Mutant, Results, argued, drawn, table
 from mutations import MAKERS, SHARES, blanked, mutants
 
 LINES = [(str(file.relative_to(ROOT)), place, line) for area in AREAS for file in sorted((ROOT / area).rglob("*"))
@@ -65,12 +67,24 @@ class Mutations(unittest.TestCase):
         self.assertGreater(len({mutant.area for mutant in first}), len(AREAS) - 3)
         self.assertEqual([mutant.number for mutant in first], list(range(1, 401)))
 
+    def test_results_are_read_again_without_gaps_and_half_a_line_of_a_killed_process_is_dropped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "results.jsonl")
+            results = Results(path)
+            for number, verdict in ((1, "killed"), (2, "refused"), (3, "survived"), (5, "killed")):
+                results.add(Mutant(number, "src/optim/adam.cpp", 1, "constant", "a", "b"), verdict, "unit_optim", 1)
+            path.write_text(path.read_text() + '{"mutant": {"num')
+            again = Results(path)
+            self.assertEqual([one.mutant.number for one in again.first(9)], [1, 3])
+            self.assertEqual(again.known, results.known)
+            again.add(Mutant(4, "sim/a.cpp", 1, "constant", "a", "b"), "killed", "unit_sim", 1)
+            self.assertEqual([one.mutant.number for one in Results(path).first(3)], [1, 3, 4])
+
     def test_equivalent_mutants_do_not_count_and_a_folder_without_others_has_no_score(self):
         one = Mutant(1, "src/optim/adam.cpp", 1, "constant", "a", "b")
-        entries = [vars(one) | {"verdict": verdict} for verdict in ("killed", "killed", "survived", "equivalent")]
-        entries.append(vars(one) | {"file": "sim/a.cpp", "verdict": "equivalent"})
-        rows = table(entries).splitlines()
-        self.assertIn("| src/optim | 4 | 2 | 1 | 1 | 0 | 67 % |", rows)
+        judgements = [Judgement(one, verdict) for verdict in ("killed", "killed", "survived", "equivalent", "argued")]
+        rows = table([*judgements, Judgement(replace(one, file="sim/a.cpp"), "equivalent")]).splitlines()
+        self.assertIn("| src/optim | 5 | 2 | 1 | 1 | 1 | 67 % |", rows)
         self.assertIn("| sim | 1 | 0 | 0 | 1 | 0 | – |", rows)
 
     def test_the_tests_that_judge_exist(self):
