@@ -13,6 +13,7 @@
 #include "optim/schedule.hpp"
 #include "strategies/strategy.hpp"
 #include "support.hpp"
+#include "train/state/checkpoint.hpp"
 #include "train/state/progress_file.hpp"
 #include "train/state/saved_state.hpp"
 #include "train/state/state_store.hpp"
@@ -150,6 +151,8 @@ void check_that_it_resumes(const test::SmallTask& task, int workers, std::size_t
     if (!resumed) continue;
     CHECK(deaths >= (every == 1 ? 6 : 2));
     check_resumed(*resumed, whole);
+    CHECK(train::parameters_sha256(train::read_checkpoint(folder.file("checkpoint.h5")).parameters) ==
+          whole.parameters_sha256);
     const auto records = test::records_of(folder), expected = test::records_of(undisturbed);
     REQUIRE(expected.size() == 3 * static_cast<std::size_t>(task.options.validations));
     REQUIRE(records.size() == expected.size());
