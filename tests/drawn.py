@@ -42,10 +42,11 @@ def drawn(names: list[str], every: int, number: int) -> set[str]:
 
 def changed(files: set[Path]) -> set[str]:
     folders = {"/".join(file.relative_to(ROOT).parts[:2]) for file in files}
+    of_tests = [file for file in files if file.parent.parent == ROOT / "tests"]
     return ({folder.replace("experiments/", "experiment_") for folder in folders if folder.startswith("experiments/")}
             | {test for folder, test in OTHERS.items() if any(one.startswith(folder) for one in folders)}
-            | {f"unit_{file.parent.name}_{file.stem}" for file in files if file.parent.parent == ROOT / "tests"}
-            | {f"{file.parent.name}_{file.stem.removesuffix('_test')}" for file in files if file.parent.parent == ROOT / "tests"})
+            | {f"unit_{file.parent.name}_{file.stem}" for file in of_tests}
+            | {f"{file.parent.name}_{file.stem.removesuffix('_test')}" for file in of_tests})
 
 
 def programs(tests: list[dict]) -> dict[str, str]:
