@@ -49,14 +49,14 @@ inline FuzzInputs fuzz_inputs(std::size_t share = 1) {
 }
 
 /// The command that repeats the input that is being read. It is printed if the process dies of it, by a report of a
-/// sanitizer or a signal (which Catch2 handles), and if it takes longer than 10 s of processor time.
+/// sanitizer or a signal (which Catch2 handles), and if it takes too much of the processor's time.
 class InputWatch {
  public:
   explicit InputWatch(std::string test) : test_(std::move(test)) {
     if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(print);
     struct sigaction late {};
     late.sa_handler = [](int) {
-      write("no end after 10 s:\n");
+      write("no end in time:\n");
       print();
       ::_exit(1);
     };
@@ -69,10 +69,11 @@ class InputWatch {
   }
   InputWatch(const InputWatch&) = delete;
 
-  void begin(std::size_t input) {
+  /// Of an input of so many bytes, for which there are 10 s and 2 s for each MB.
+  void begin(std::size_t input, std::size_t bytes) {
     std::snprintf(repeat_.data(), repeat_.size(), "PARAGRAD_FUZZ_INPUT=%zu %s \"%s\"\n", input, program_invocation_name,
                   test_.c_str());
-    limit_to(10);
+    limit_to(10 + static_cast<time_t>(2 * bytes >> 20));
   }
 
   static const char* repeat() { return repeat_.data(); }
@@ -90,9 +91,9 @@ class InputWatch {
   struct sigaction before_ {};
 };
 
-/// As long as it exists, the process may take only `more` bytes of address space more than it has: inputs are of a few kB,
-/// so a reader that needs more believes what they say about themselves. Without effect under sanitizers, which have an
-/// address space of their own.
+/// As long as it exists, the process may take only `more` bytes of address space more than it has: a reader that
+/// needs more believes what an input says about itself, or keeps what it need not. Without effect under sanitizers, which
+/// have an address space of their own.
 class MemoryBound {
  public:
   explicit MemoryBound(rlim_t more) {
@@ -111,19 +112,22 @@ class MemoryBound {
   rlimit before_{};
 };
 
-/// The memory that a reader may take: 100 times the size of its input and what libraries need anyway.
+/// Of an input, 0 where it is not made of bytes.
 template <class Input>
-rlim_t memory_for(const Input& input) {
-  rlim_t bytes = rlim_t{64} << 20;
-  if constexpr (requires { input.size(); }) bytes += 100 * static_cast<rlim_t>(input.size());
-  return bytes;
+std::size_t bytes_of_input(const Input& input) {
+  if constexpr (requires { input.size(); }) return input.size();
+  return 0;
 }
 
+/// How many times its size a reader may take that makes an object of a few bytes, as those of JSON and TOML do.
+inline constexpr rlim_t as_objects = 128;
+
 /// Reads each of the inputs. `read(damaged(input))` must return, or throw a ConfigError (or an error of the file system,
-/// which the program shows as one) with a sentence, in 10 s and with memory_for(input). At least 1 % of the inputs must be
-/// read and 1 % refused: a test whose inputs are all refused at the first byte covers nothing.
+/// which the program shows as one) with a sentence, in time (InputWatch) and with 24 MB of memory for libraries and `times`
+/// the size of the input. At least 1 % of the inputs must be read and 1 % refused: a test whose inputs are all refused at
+/// the first byte covers nothing.
 template <class Damaged, class Read>
-void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read) {
+void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read, rlim_t times = 16) {
   const std::string test = Catch::getResultCapture().getCurrentTestName();
   const auto begin = std::chrono::steady_clock::now();
   const std::size_t all = inputs.end - inputs.first;
@@ -132,13 +136,16 @@ void survive(const FuzzInputs& inputs, const Damaged& damaged, const Read& read)
   const auto refuse = [&](const std::string& message) {
     ++refused;
     if (core::printable_message(message).empty()) FAIL_CHECK(watch.repeat() << "refused without a word");
+    if (message.find(" of memory, but only ") != std::string::npos)
+      FAIL_CHECK(watch.repeat() << "memory for what it says of itself: " << message);
   };
   for (std::size_t input = inputs.first; input < inputs.end; ++input) {
-    watch.begin(input);
+    watch.begin(input, 0);
     INFO(watch.repeat());
     try {
       const auto given = damaged(input);
-      const MemoryBound bound(memory_for(given));
+      watch.begin(input, bytes_of_input(given));
+      const MemoryBound bound((rlim_t{24} << 20) + times * bytes_of_input(given));
       read(given);
       ++accepted;
     } catch (const core::ConfigError& error) {

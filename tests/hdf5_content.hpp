@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/hdf5_file.hpp"
+#include "hdf5_detours.hpp"
 #include "mutations.hpp"
 
 namespace paragrad::test {
@@ -29,10 +30,23 @@ struct Hdf5Content {
     data::ElementType type{};
     std::vector<std::size_t> shape;
     std::string bytes;
+    Detour detour = Detour::none;
   };
 
   std::vector<Attribute> attributes;
   std::vector<Array> arrays;
+
+  /// Of the arrays and texts, in bytes.
+  std::size_t size() const {
+    std::size_t bytes = 0;
+    for (const Array& array : arrays) bytes += array.bytes.size();
+    for (const Attribute& attribute : attributes) {
+      if (const auto* text = std::get_if<std::string>(&attribute.value)) bytes += text->size();
+      if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value))
+        for (const std::string& one : *texts) bytes += one.size();
+    }
+    return bytes;
+  }
 
   template <class T>
   void add(const std::string& name, const std::vector<T>& values, std::vector<std::size_t> shape = {}) {
@@ -43,7 +57,8 @@ struct Hdf5Content {
                       {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}});
   }
 
-  void write(const std::string& path) const {
+  /// other: another file, where an array with a detour lies. Returns the path.
+  std::string write(const std::string& path, const std::string& other = "") const {
     auto file = data::Hdf5File::create(path);
     for (const Array& array : arrays) {
       file.create_array(array.name, array.type, array.shape);
@@ -59,6 +74,8 @@ struct Hdf5Content {
       if (const auto* count = std::get_if<std::uint64_t>(&value)) file.set_count(object, name, *count);
     }
     file.finish();
+    for (const Array& array : arrays) detour(path, array.name, array.detour, other);
+    return path;
   }
 
  private:
@@ -132,7 +149,7 @@ inline void damage(Hdf5Content::Array& array, Draw& draw) {
   array.bytes.resize(elements * data::bytes_of(array.type), '\1');
 }
 
-/// One to three damages: an attribute or an array changed, renamed or left out.
+/// One to three damages: an attribute or an array changed, renamed, left out or put somewhere else.
 inline Hdf5Content damaged(Hdf5Content content, std::size_t input) {
   Draw draw(input);
   for (std::size_t damages = 1 + draw.below(3); damages > 0; --damages) {
@@ -152,6 +169,8 @@ inline Hdf5Content damaged(Hdf5Content content, std::size_t input) {
         content.arrays.erase(content.arrays.begin() + static_cast<std::ptrdiff_t>(at - content.attributes.size()));
       else if (how == 1)
         array.name += '_';
+      else if (how < 4)
+        array.detour = static_cast<Detour>(draw.below(detours));
       else
         damage(array, draw);
     }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/philox.hpp"
 
@@ -31,26 +33,68 @@ class Draw {
   std::uint64_t next_ = 0;
 };
 
-/// Damage that grows: a piece repeated up to 2^16 times, brackets that nest, numbers that promise what is not there.
+/// Another value for what may be a length: a number of 2, 4 or 8 bytes of either order that is not zero and at most 16 times
+/// the size of the file.
+inline void lie(std::string& file, Draw& draw) {
+  constexpr std::array<std::size_t, 4> widths{2, 4, 4, 8};
+  const std::size_t width = widths[draw.below(widths.size())];
+  const bool upper_first = draw.below(2) == 0;
+  const auto byte = [&](std::size_t at, std::size_t i) { return at + (upper_first ? width - 1 - i : i); };  // i: of 256^i
+  std::vector<std::pair<std::size_t, std::uint64_t>> lengths;  // with their places
+  for (std::size_t at = 0; at + width <= file.size(); ++at) {
+    std::uint64_t value = 0;
+    for (std::size_t i = width; i-- > 0;) value = value << 8 | static_cast<unsigned char>(file[byte(at, i)]);
+    if (value > 0 && value <= 16 * file.size()) lengths.emplace_back(at, value);
+  }
+  if (lengths.empty()) return;
+  const auto& [at, value] = lengths[draw.below(lengths.size())];
+  const std::array<std::uint64_t, 7> lies{value - 1,  value + 1,  value << draw.below(24),           0x10000000,
+                                          0x7fffffff, 0xc0000000, ~std::uint64_t{0} >> draw.below(2)};
+  const std::uint64_t lie = lies[draw.below(lies.size())];
+  const auto put = [&](std::size_t place) {
+    for (std::size_t i = 0; i < width; ++i) file[byte(place, i)] = static_cast<char>(lie >> 8 * i);
+  };
+  put(at);
+  switch (draw.below(3)) {
+    case 0:  // with its neighbour, as sizes before and after compression are
+      if (at + 2 * width <= file.size()) put(at + width);
+      break;
+    case 1:  // wherever the same length is written
+      for (const auto& [place, length] : lengths)
+        if (length == value) put(place);
+      break;
+    default:
+      break;
+  }
+}
+
+/// Damage that grows: a piece repeated up to 2^16 times, one in 16 times up to 2^24, brackets that nest, numbers that
+/// promise what is not there. Up to 1 MB, or 16 MB.
 inline void exaggerate(std::string& file, Draw& draw) {
-  constexpr std::size_t most = std::size_t{1} << 20;
+  const std::size_t doublings_more = draw.below(16) == 0 ? 8 : 0, most = std::size_t{1} << (20 + doublings_more / 2);
   constexpr std::array<std::string_view, 8> claims{
       "0", "-1", "255", "65536", "2147483648", "99999999999", "18446744073709551615", "1e308"};
-  constexpr std::array<std::string_view, 6> opening{"[", "{", "(", "[a.", "{\"a\":", "<a>"};
+  constexpr std::array<std::array<std::string_view, 2>, 7> brackets{
+      {{"[", "]"}, {"{", "}"}, {"(", ")"}, {"a.", ""}, {"{a=", "}"}, {"{\"a\":", "}"}, {"<a>", "</a>"}}};
   const std::size_t at = draw.below(file.size());
   switch (draw.below(4)) {
     case 0: {
-      const std::string piece = file.substr(at, 1 + draw.below(64));
+      const std::string piece = file.substr(at, 1 + draw.below(std::size_t{1} << draw.below(7)));
       std::string many = piece;
-      for (std::size_t doublings = draw.below(17); doublings > 0 && 2 * many.size() <= most; --doublings) many += many;
+      for (std::size_t doublings = draw.below(17 + doublings_more); doublings > 0 && 2 * many.size() <= most; --doublings)
+        many += many;
       file.insert(at, many);
       break;
     }
     case 1: {
-      const std::string_view bracket = opening[draw.below(opening.size())];
-      std::string many;
-      for (std::size_t levels = std::size_t{1} << draw.below(17); levels > 0; --levels) many += bracket;
-      file.insert(at, many);
+      const auto [opening, closing] = brackets[draw.below(brackets.size())];
+      const bool closed = draw.below(2) == 0;
+      std::string many, end;
+      for (std::size_t levels = std::size_t{1} << draw.below(17); levels > 0; --levels) {
+        many += opening;
+        if (closed) end += closing;
+      }
+      file.insert(at, many + end);
       break;
     }
     case 2: {  // a number written in digits
@@ -59,22 +103,22 @@ inline void exaggerate(std::string& file, Draw& draw) {
       file.replace(first, last - first, claims[draw.below(claims.size())]);
       break;
     }
-    default: {  // a number of 2, 4 or 8 bytes, of either order
-      const std::size_t bytes = std::min(std::size_t{2} << draw.below(3), file.size() - at);
-      const bool high = draw.below(2) == 0;
-      for (std::size_t i = 0; i < bytes; ++i)
-        file[at + i] = static_cast<char>((i < (bytes + 1) / 2) == high ? 0 : draw.below(3) == 0 ? 0x7f : 0xff);
-    }
+    default:
+      lie(file, draw);
   }
 }
 
 /// A file with one to four damages: bits flipped, bytes set, pieces left out, repeated, cut off or taken from another place;
-/// where it is a text, perhaps one of the `words` put in. One in eight grows (exaggerate).
+/// where it is a text, perhaps one of the `words` put in. One in four grows (exaggerate), half of these
+/// without further damage.
 template <std::size_t N = 0>
 std::string mutated(std::string file, std::size_t input, const std::array<std::string_view, N>& words = {}) {
   constexpr std::array<unsigned char, 8> extremes{0, 1, 0x7f, 0x80, 0xff, 0xfe, ' ', '0'};
   Draw draw(input);
-  if (draw.below(8) == 0) exaggerate(file, draw);
+  if (draw.below(4) == 0) {
+    exaggerate(file, draw);
+    if (draw.below(2) == 0) return file;
+  }
   for (std::size_t damages = 1 + draw.below(2) * draw.below(4); damages > 0; --damages) {
     const std::size_t at = draw.below(file.size()), length = std::min(1 + draw.below(16), file.size() - at);
     switch (draw.below(N > 0 ? 8 : 7)) {

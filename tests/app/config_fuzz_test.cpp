@@ -58,7 +58,8 @@ TEST_CASE("damaged configurations and spaces of a search", "[app][fuzz]") {
   };
   test::survive(
       test::fuzz_inputs(),
-      [&](std::size_t input) { return test::mutated(input % 2 == 0 ? space : config_text, input, config_words); }, read);
+      [&](std::size_t input) { return test::mutated(input % 2 == 0 ? space : config_text, input, config_words); }, read,
+      8 * test::as_objects);  // a value may become a configuration
   CHECK_NOTHROW(read(space));
   CHECK_NOTHROW(read(config_text));
 }
@@ -98,7 +99,8 @@ TEST_CASE("damaged configurations of a command", "[app][fuzz]") {
   const std::string config =
       "model = \"40-10:relu\"\nlearning-rate = 0.05\nepochs = 20 # all\nstrategy = \"bmuf\"\nseeds = [1, 2]\nquiet = true\n";
   test::survive(
-      test::fuzz_inputs(2), [&](std::size_t input) { return test::mutated(config, input, config_words); }, read);
+      test::fuzz_inputs(2), [&](std::size_t input) { return test::mutated(config, input, config_words); }, read,
+      test::as_objects);
   CHECK_NOTHROW(read(config));
 }
 
@@ -123,7 +125,7 @@ TEST_CASE("damaged configurations of CNTK", "[app][fuzz]") {
     }
   };
   test::survive(
-      test::fuzz_inputs(), [&](std::size_t input) { return test::mutated(files[input % files.size()], input, words); },
-      read);
+      test::fuzz_inputs(), [&](std::size_t input) { return test::mutated(files[input % files.size()], input, words); }, read,
+      test::as_objects);
   for (const std::string& file : files) CHECK_NOTHROW(read(file));
 }

@@ -23,6 +23,7 @@ TEST_CASE("damaged files of the runs of a search", "[app][fuzz]") {
                     manifest = R"({"finished":"2026-01-01","result":{"epochs":2,"valid_error":0.25}})";
   struct Files {
     std::string records, manifest;
+    std::size_t size() const { return records.size() + manifest.size(); }
   };
   const auto damaged = [&](std::size_t input) {
     if (input % 2 == 0) return Files{test::mutated(records, input, test::json_words), input % 4 == 0 ? "" : manifest};
@@ -36,7 +37,7 @@ TEST_CASE("damaged files of the runs of a search", "[app][fuzz]") {
       CHECK((record.epoch == 0 || record.values.is_object()));
     }
   };
-  test::survive(test::fuzz_inputs(2), damaged, read);
+  test::survive(test::fuzz_inputs(2), damaged, read, test::as_objects);
   CHECK_NOTHROW(read({records, manifest}));
   CHECK_NOTHROW(read({"{\"epoch\":\"two\"}\n[1]\n", ""}));
   CHECK_THROWS_WITH(read({records, R"({"finished":"2026-01-01"})"}), contains_text("manifest.json' is damaged"));
@@ -52,7 +53,8 @@ TEST_CASE("damaged descriptions of a search", "[app][fuzz]") {
   };
   test::survive(
       test::fuzz_inputs(),
-      [&](std::size_t input) { return test::mutated(text + std::string(20, ' '), input, test::json_words); }, read);
+      [&](std::size_t input) { return test::mutated(text + std::string(20, ' '), input, test::json_words); }, read,
+      test::as_objects);
   CHECK_NOTHROW(read(text));
   CHECK_THROWS_WITH(read("[]"), contains_text("holds another search"));
 }

@@ -48,6 +48,6 @@ TEST_CASE("damaged text tables", "[data][fuzz]") {
     CHECK(info.samples[0] + info.samples[1] + info.samples[2] > 4);
     CHECK(info.classes > 0);
   };
-  test::survive(test::fuzz_inputs(5), damaged, read);
+  test::survive(test::fuzz_inputs(5), damaged, read, 8);
   for (const std::string& file : tables()) CHECK_NOTHROW(read(file));
 }

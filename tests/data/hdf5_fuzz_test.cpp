@@ -78,8 +78,10 @@ Hdf5Content data_file(std::size_t kind) {
 TEST_CASE("damaged data files", "[data][fuzz]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("data.h5");
+  const test::ForbiddenFile other(data_file(utterances).write(folder.file("other.h5")));
   const auto read = [&](const Hdf5Content& content) {
-    content.write(path);
+    content.write(path, other.path());
+    const test::ForbiddenFile::Watch watch(other);
     const auto dataset = Dataset::open(path);
     const core::Json description = describe(*dataset);
     CHECK(description.at("dim") == dataset->info().dim);

@@ -39,7 +39,7 @@ def check(path: Path, modules: dict[str, set[str]], homes: dict[str, str]) -> li
             mistakes.append(f"{where}: {module} may not include {header}")
         for third_party, home in homes.items():
             inside = header.startswith(third_party) if third_party.endswith("/") else header == third_party
-            if inside and str(where) != home and not str(where).startswith(home + "/"):
+            if inside and not any(where.is_relative_to(one) for one in home.split(", ")):
                 mistakes.append(f"{where}: {header} belongs to {home} alone")
     return mistakes
 

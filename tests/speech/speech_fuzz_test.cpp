@@ -138,6 +138,7 @@ TEST_CASE("damaged inputs of an import from Kaldi", "[speech][fuzz]") {
   struct Task {
     std::size_t damaged;
     std::string text;
+    std::size_t size() const { return text.size(); }
   };
   const auto read = [&](const Task& task) {
     for (std::size_t i = 0; i < files.size(); ++i)

@@ -32,6 +32,6 @@ TEST_CASE("damaged orders of runs", "[strategies][fuzz]") {
     }
   };
   test::survive(
-      test::fuzz_inputs(), [&](std::size_t input) { return test::mutated(text, input, words); }, read);
+      test::fuzz_inputs(), [&](std::size_t input) { return test::mutated(text, input, words); }, read, test::as_objects);
   CHECK_NOTHROW(read(text));
 }

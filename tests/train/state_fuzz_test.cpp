@@ -107,6 +107,7 @@ std::string pointer_text() {
 TEST_CASE("damaged checkpoints", "[train][fuzz]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("checkpoint.h5");
+  const test::ForbiddenFile other(checkpoint_content().write(folder.file("other.h5")));
   const auto damaged = [](std::size_t input) {
     auto content = checkpoint_content();
     make_checksum_right(content);
@@ -115,7 +116,8 @@ TEST_CASE("damaged checkpoints", "[train][fuzz]") {
     return content;
   };
   const auto read = [&](const Hdf5Content& content) {
-    content.write(path);
+    content.write(path, other.path());
+    const test::ForbiddenFile::Watch watch(other);
     const train::Checkpoint checkpoint = train::read_checkpoint(path);
     CHECK(checkpoint.parameters.size() * sizeof(float) == array_of(content, "/parameters")->bytes.size());
   };
@@ -128,6 +130,7 @@ TEST_CASE("damaged checkpoints", "[train][fuzz]") {
 TEST_CASE("damaged states of workers", "[train][fuzz]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("worker-00000.h5");
+  const test::ForbiddenFile other(state_content().write(folder.file("other.h5")));
   const auto device = backend::make_device("cpu");
   const auto damaged = [](std::size_t input) {
     auto content = test::damaged(state_content(), input);
@@ -135,7 +138,8 @@ TEST_CASE("damaged states of workers", "[train][fuzz]") {
     return content;
   };
   const auto read = [&](const Hdf5Content& content) {
-    content.write(path);
+    content.write(path, other.path());
+    const test::ForbiddenFile::Watch watch(other);
     std::vector<float> parameters(3), momentum(3), model(3);
     double rate = 0;
     std::uint64_t epoch = 0;
@@ -162,6 +166,7 @@ TEST_CASE("damaged pointers to the last state and notes of progress", "[train][f
                                                    "0-",   "9999999999", "\\u0000", "\xff"};
   struct Files {
     std::string pointer, progress;
+    std::size_t size() const { return pointer.size() + progress.size(); }
   };
   const auto damaged = [&](std::size_t input) {
     Files files{pointer_text(), "0 4 1 5\n"};
@@ -188,6 +193,6 @@ TEST_CASE("damaged pointers to the last state and notes of progress", "[train][f
     CHECK(position->epoch >= 1);
     if (lost) CHECK(lost->from.epoch >= 1);
   };
-  test::survive(test::fuzz_inputs(), damaged, read);
+  test::survive(test::fuzz_inputs(), damaged, read, test::as_objects);
   CHECK_NOTHROW(read({pointer_text(), "0 4 1 5\n"}));
 }
