@@ -157,3 +157,12 @@ TEST_CASE("a trace of no workers is JSON too", "[metrics]") {
   write_trace({}, out);
   CHECK(core::Json::parse(out.str())["traceEvents"].empty());
 }
+
+TEST_CASE("a span that begins with the run begins at 0", "[metrics]") {
+  Timeline timeline;
+  timeline.workers.resize(1);
+  timeline.workers[0].own = {{0, 1, Activity::compute}};
+  std::ostringstream out;
+  write_trace(timeline, out);
+  CHECK_THAT(out.str(), contains_text("\"ts\":0.000000,\"dur\":0.000001"));
+}

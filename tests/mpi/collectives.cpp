@@ -1,6 +1,7 @@
 // Under mpiexec -n 2 … 4: the collectives over MPI give the same bits as over the threads of one process.
 // Exits with 1 and says what differs.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -169,6 +170,7 @@ int main() {
     comm::MpiCommunicator comm(*device, 30);
     require(comm.rank() == session.rank() && comm.size() == session.size(), "session and communicator agree");
     require(comm.workers_per_node() == comm.size(), "all ranks share this machine");
+    require(std::getenv("UCX_RNDV_THRESH") == nullptr, "messages are copied as fast as can be, where deaths end all");
     comm.set_workers_per_node(2);  // as among the threads
     allreduces_have_the_bits_of_threads(comm);
     native_sums_up_to_rounding(comm);

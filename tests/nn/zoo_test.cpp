@@ -1,6 +1,8 @@
 #include "nn/zoo/zoo.hpp"
 
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "backend/device.hpp"
 #include "catch.hpp"
@@ -122,6 +124,31 @@ TEST_CASE("the zoo can be trained, but for LSTMs without sequences, whose costs 
   }
   const auto device = backend::make_device("cpu");
   CHECK_THROWS_AS(device->imagine(backend::KernelId::gemm, {1, 1, 1}, 2, 12), std::logic_error);
+}
+
+TEST_CASE("every option of a network of the zoo changes the network", "[nn]") {
+  const auto outline = [](const std::string& name) {
+    const nn::Graph graph = nn::make_zoo_model(name);
+    return std::tuple(graph.parameter_count(), graph.nodes().size(), graph.inputs(), graph.outputs());
+  };
+  const std::map<std::string, std::string> values{{"depth", "32"}, {"side", "24"}, {"channels", "2"}, {"classes", "7"}};
+  for (const core::EntryInfo& entry : nn::zoo_catalogue().entries)
+    for (const core::OptionInfo& option : entry.options) {
+      CAPTURE(entry.name, option.name);
+      REQUIRE(values.contains(option.name));  // a new option needs a value that changes its network
+      CHECK(outline(entry.name + ":" + option.name + "=" + values.at(option.name)) != outline(entry.name));
+    }
+}
+
+TEST_CASE("in the zoo, no two nodes and no two epochs draw the same random numbers", "[nn]") {
+  for (const std::string& name : nn::zoo_catalogue().names()) {
+    const nn::Graph graph = nn::make_zoo_model(name);
+    std::set<std::uint32_t> streams;
+    for (const nn::Node& node : graph.nodes()) {
+      CHECK(node.stream < graph.streams());  // a pass draws from epoch * streams + stream
+      CHECK(streams.insert(node.stream).second);
+    }
+  }
 }
 
 TEST_CASE("a name that the zoo does not know is answered with those it knows", "[nn]") {

@@ -5,6 +5,7 @@
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/block_filter.hpp"
 #include "catch.hpp"
+#include "sim/calibration/ping_pong.hpp"
 #include "sim/calibration/platform_text.hpp"
 #include "sim/compute/measured_times.hpp"
 #include "support.hpp"
@@ -77,6 +78,20 @@ TEST_CASE("measuring a simulated machine gives back its links", "[sim]") {
   };
   if (devices > 1) same(found.peer, truth.peer);
   if (nodes > 1) same(found.leaf, truth.leaf);
+}
+
+TEST_CASE("messages both ways at once take as long as one, and half as long as there and back", "[sim]") {
+  std::vector<calibration::MessagePoint> points;
+  run(machine(2, 1), 2, {}, [&](comm::Worker& worker) {
+    auto mine = calibration::ping_pong(worker.comm(), {1000, 100'000}, {.passes = 2});
+    if (worker.rank() == 1) points = std::move(mine);
+  });
+  REQUIRE(points.size() == 2);
+  for (const auto& point : points) {
+    CHECK(point.one_way_s > 3e-6);
+    CHECK(point.exchange_s >= point.one_way_s);
+    CHECK(point.exchange_s < 1.5 * point.one_way_s);
+  }
 }
 
 TEST_CASE("measuring a simulated machine gives back the times of its kernels", "[sim]") {

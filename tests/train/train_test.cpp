@@ -275,6 +275,19 @@ TEST_CASE("cosine changes the rate within a block", "[train]") {
   CHECK(task.simulate(workers).parameters_sha256 != constant);
 }
 
+TEST_CASE("where the rate halves, slowmo carries half of its momentum over, and bmuf all of it", "[train]") {
+  test::SmallTask task;
+  task.options.blocks = 1;
+  task.options.epochs = 2;
+  task.options.schedule = {"exponential", 0.1, {{"schedule-factor", 0.5}}};
+  task.options.strategy = "slowmo";
+  task.options.strategy_settings = {{"slow-momentum", 0.5}, {"slow-learning-rate", 1.0}};
+  const std::string halved = task.simulate(2).parameters_sha256;
+  task.options.strategy = "bmuf";
+  task.options.strategy_settings = {{"bmuf-kind", "cbm"}, {"block-momentum", 0.25}, {"block-learning-rate", 1.0}};
+  CHECK(task.simulate(2).parameters_sha256 == halved);
+}
+
 TEST_CASE("slowmo takes the same rate on workers with different numbers of minibatches", "[train]") {
   test::SmallTask task;
   task.options.strategy = "slowmo";

@@ -1,6 +1,7 @@
 // Validations within an epoch, and the model that is best on the validation set.
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "catch.hpp"
 #include "comm/real_worker.hpp"
@@ -47,6 +48,20 @@ TEST_CASE("validations within an epoch change nothing of the training", "[train]
   }
   CHECK(records[5]["valid_error"] == once.valid.error);
   CHECK(records[5]["samples"] == once.samples);
+}
+
+TEST_CASE("the traffic of the records adds up to that of the training", "[train]") {
+  WatchedTask task;
+  task.options.strategy = GENERATE("data_parallel", "bmuf", "async_sgd");
+  task.options.validations = task.options.strategy == "async_sgd" ? 1 : 2;
+  const auto result = task.watch(3);
+  std::map<std::string, double> sums;
+  for (const auto& record : test::records_of(task.folder))
+    for (const char* key : {"messages", "sent_bytes", "received_bytes"}) sums[key] += record[key].get<double>();
+  CHECK(sums["messages"] > 0);
+  CHECK(sums["messages"] == result.traffic.messages);
+  CHECK(sums["sent_bytes"] == result.traffic.sent_bytes);
+  CHECK(sums["received_bytes"] == result.traffic.received_bytes);
 }
 
 TEST_CASE("what a validation within an epoch sees is what a training that ends there ends with", "[train]") {
