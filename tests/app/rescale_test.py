@@ -127,6 +127,8 @@ class Rescale(CliTest):
         self.assert_refused(run("train", "--data", self.data, *TASK[:-1], "--out", self.out, "--rescale"), "--rescale", "--resume")
         servers = changed(TASK, strategy="async_sgd") + ["--optimiser", "sgd"]
         self.assert_refused(run(*self.command(3, self.out, "--rescale", task=servers)), "no rule", "async_sgd")
+        balanced = [*changed(TASK, strategy="data_parallel"), "--balance"]
+        self.assert_refused(run(*self.command(3, self.out, "--rescale", task=balanced)), "no rule", "--balance")
         self.assert_refused(run(*self.command(1, self.out, "--rescale")), "from 4 to 1 workers", "strategy/block_model")
 
 

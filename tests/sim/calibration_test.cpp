@@ -80,6 +80,18 @@ TEST_CASE("measuring a simulated machine gives back its links", "[sim]") {
   if (nodes > 1) same(found.leaf, truth.leaf);
 }
 
+TEST_CASE("a calibration tells which pass over the kernels begins", "[sim]") {
+  std::vector<std::string> told;
+  auto options = quick_links();
+  options.kernels.passes = 2;
+  run(machine(1, 1), 1, {}, [&](comm::Worker& worker) {
+    calibration::calibrate(worker, options, [&](const std::string& text) { told.push_back(text); });
+  });
+  REQUIRE(told.size() >= 2);
+  CHECK(told[0] == "kernels, pass 1 of 2");
+  CHECK(told[1] == "kernels, pass 2 of 2");
+}
+
 TEST_CASE("messages both ways at once take as long as one, and half as long as there and back", "[sim]") {
   std::vector<calibration::MessagePoint> points;
   run(machine(2, 1), 2, {}, [&](comm::Worker& worker) {
