@@ -4,6 +4,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <stdexcept>
@@ -74,7 +75,7 @@ inline void detour(const std::string& path, const std::string& array, Detour how
       break;
     default:  // a megabyte or so, of which a deflated file keeps a thousandth
       shape[0] += 1 << 17;
-      chunk = shape;
+      std::ranges::transform(shape, chunk.begin(), [](hsize_t extent) { return std::max<hsize_t>(extent, 1); });
       check(H5Pset_chunk(properties, static_cast<int>(chunk.size()), chunk.data()));
       check(H5Pset_deflate(properties, 9));
       check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));

@@ -247,6 +247,18 @@ class OwnData(ImportTest):
             self.refused("import-numpy", self.npz(**{"x_train": self.features(), "y_train": array([y / 2 for y in self.y], "<f4"), **more}), *words)
         self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([y / 2 for y in self.y], "<f4")), "--classes", more=("--classes", 3))
 
+    def test_a_file_that_is_no_archive_is_named_with_the_reason(self):
+        path = self.own / "text.npz"
+        path.write_text("no archive")
+        self.refused("import-numpy", path, f"cannot read '{path}' as an .npz file: Not a zip archive")
+
+    def test_many_classes_of_many_samples_are_no_reason_to_ask(self):
+        for samples, asks in ((60, False), (30, True)):
+            text = "".join(f"{i * i % 17},{i % 5},{i % 20}\n" for i in range(samples))
+            done = self.imported("import-csv", self.csv(text), "--valid", 1)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("are these numbers of classes?" in done.stdout + done.stderr, asks, done.stdout + done.stderr)
+
     def test_text_labels_become_the_names_of_the_classes(self):
         self.content("import-csv", self.csv("species,width\nrose,1\n\"iris, blue\",2\nrose,3\n"), "--label", "species")
         self.assertEqual(self.info()["class_names"], ["iris, blue", "rose"])

@@ -288,6 +288,19 @@ TEST_CASE("where the rate halves, slowmo carries half of its momentum over, and 
   CHECK(task.simulate(2).parameters_sha256 == halved);
 }
 
+TEST_CASE("a rate per sample is a learning rate whose unit is the sample", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "data_parallel";
+  task.options.schedule.initial_rate = 0.002;
+  task.options.rate_per = "sample";
+  const std::string in_words = task.simulate(2).parameters_sha256;
+  task.options.schedule.initial_rate = 1;
+  task.options.rate_per = "minibatch";
+  task.options.rate_per_sample = 0.002;
+  train::settle_rate(task.options);
+  CHECK(task.simulate(2).parameters_sha256 == in_words);
+}
+
 TEST_CASE("slowmo takes the same rate on workers with different numbers of minibatches", "[train]") {
   test::SmallTask task;
   task.options.strategy = "slowmo";
