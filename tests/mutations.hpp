@@ -33,6 +33,12 @@ class Draw {
   std::uint64_t next_ = 0;
 };
 
+/// Where the next number that is written in digits begins and ends.
+inline std::pair<std::size_t, std::size_t> digits_from(const std::string& file, std::size_t at) {
+  const std::size_t first = std::min(file.find_first_of("0123456789", at), file.size());
+  return {first, std::min(file.find_first_not_of("0123456789", first), file.size())};
+}
+
 /// Another value for what may be a length: a number of 2, 4 or 8 bytes of either order that is not zero and at most 16 times
 /// the size of the file.
 inline void lie(std::string& file, Draw& draw) {
@@ -90,16 +96,17 @@ inline void exaggerate(std::string& file, Draw& draw) {
       const auto [opening, closing] = brackets[draw.below(brackets.size())];
       const bool closed = draw.below(2) == 0;
       std::string many, end;
-      for (std::size_t levels = std::size_t{1} << draw.below(17); levels > 0; --levels) {
+      for (std::size_t levels = std::size_t{1} << draw.below(18); levels > 0; --levels) {
         many += opening;
         if (closed) end += closing;
       }
-      file.insert(at, many + end);
+      const auto [first, last] = draw.below(2) == 0 ? digits_from(file, at) : std::pair(at, at);  // a number, or nothing
+      file.insert(last, end);
+      file.insert(first, many);
       break;
     }
     case 2: {  // a number written in digits
-      const std::size_t first = std::min(file.find_first_of("0123456789", at), file.size());
-      const std::size_t last = std::min(file.find_first_not_of("0123456789", first), file.size());
+      const auto [first, last] = digits_from(file, at);
       file.replace(first, last - first, claims[draw.below(claims.size())]);
       break;
     }

@@ -152,7 +152,7 @@ TEST_CASE("damaged inputs of an import from Kaldi", "[speech][fuzz]") {
   const auto damaged = [&](std::size_t input) {
     return Task{input % files.size(), test::mutated(files[input % files.size()].second, input, words)};
   };
-  test::survive(test::fuzz_inputs(10), damaged, read);
+  test::survive(test::fuzz_inputs(10), damaged, read, test::as_objects);  // names of classes
   for (std::size_t i = 0; i < files.size(); ++i) CHECK_NOTHROW(read({i, files[i].second}));
 }
 

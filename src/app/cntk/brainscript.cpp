@@ -114,18 +114,21 @@ BrainScript::Entries BrainScript::entries(std::size_t begin, std::size_t end, Re
 
 /// An entry ends at a separator outside brackets, or with its block, which may begin on the line after the `=`.
 std::size_t BrainScript::end_of_entry(std::size_t begin, std::size_t end) const {
-  std::size_t equals = end;
+  bool has_key = false, valueless = false;  // valueless: behind its `=`, before its value
   for (std::size_t at = begin; at < end; ++at) {
     const char c = text_[at];
-    const bool valueless = equals != end && trimmed(std::string_view(text_).substr(equals + 1, at - equals - 1)).empty();
-    if (c == '=' && equals == end) {
-      equals = at;
+    if (c == '=' && !has_key) {
+      has_key = valueless = true;
     } else if (is_one_of(c, opening)) {
       at = closing_.at(at);
       if (valueless && is_one_of(c, "[{")) return at + 1;
+      valueless = false;
     } else if (is_one_of(c, separators)) {
       const std::size_t next = text_.find_first_not_of(space, at);
       if (!(valueless && next < end && is_one_of(text_[next], "[{"))) return at;
+      at = next - 1;
+    } else if (!is_one_of(c, space)) {
+      valueless = false;
     }
   }
   return end;
