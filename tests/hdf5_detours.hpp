@@ -63,7 +63,7 @@ inline void detour(const std::string& path, const std::string& array, Detour how
       create(shape);
       break;
     case Detour::soft_link:
-      check(H5Lcreate_soft(("/." + array).c_str(), file, array.c_str(), H5P_DEFAULT, H5P_DEFAULT));  // for ever
+      check(H5Lcreate_soft(("/." + array).c_str(), file, array.c_str(), H5P_DEFAULT, H5P_DEFAULT));  // a circle
       break;
     case Detour::link_to_itself:
       check(H5Lcreate_hard(file, "/", file, array.c_str(), H5P_DEFAULT, H5P_DEFAULT));
