@@ -54,15 +54,16 @@ class Sources:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.words = {"generate": "--samples 300 --valid 30 --test 30 --dim 4 --classes 6 --mixtures 2".split()}  # of commands
         for command, write in SOURCES.items():
             (folder / command).mkdir()
-            setattr(self, command, write(folder / command))
-        self.generate = "--samples 300 --valid 30 --test 30 --dim 4 --classes 6 --mixtures 2".split()
+            self.words[command] = write(folder / command)
         self.text("text", "\n".join(TEXT) + "\n")
         self.text("unseen", "\n".join(UNSEEN) + "\n")
         self.text("more-text", "\n".join(TEXT[1:]) + "\n")
         self.text("more-unseen", "\n".join(UNSEEN[1:]) + "\n")
-        setattr(self, "generate-speech", ["--text", folder / "text", "--unseen-text", folder / "unseen", *"--train 20s --valid 5s --test 5s".split()])
+        self.words["generate-speech"] = ["--text", folder / "text", "--unseen-text", folder / "unseen",
+                                         *"--train 20s --valid 5s --test 5s".split()]
         self.images()
         self.tables()
         self.utterances()
@@ -134,7 +135,7 @@ class DataOptions(FolderTest):
         """The bytes of the file, or why there is none."""
         out = self.folder / "out.h5"
         out.unlink(missing_ok=True)
-        given = [*getattr(self.sources, command), "--out", out]
+        given = [*self.sources.words[command], "--out", out]
         if "name" in self.options[command] and "--name" not in words:
             given += ["--name", "own"]
         for option in words:  # given once
