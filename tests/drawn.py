@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Prints the options with which ctest leaves out tests that a commit need not run: drawn.py BUILD
 
-Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, half; of the programs under sanitizers, which
-every commit also runs without them, two thirds. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, two, or three,
-consecutive commits at least one runs each of them. What has changed since the last commit that passed is run, too, and so are the
-experiments whose runs are needed. ALL=1 leaves out nothing. With --targets, prints the programs under sanitizers that are needed.
+Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, half; of the programs under sanitizers, which every
+commit also runs without them, two thirds. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, two, or three,
+consecutive commits at least one runs each of them; of six where `.ci/run` gives every fourth commit to ThreadSanitizer instead. What has
+changed since the last commit that passed is run, too, and so are the experiments whose runs are needed. ALL=1 leaves out nothing. With
+--targets, prints the programs under sanitizers that are needed.
 """
 
 from __future__ import annotations

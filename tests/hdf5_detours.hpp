@@ -27,7 +27,7 @@ enum class Detour {
   sparse,
   deflated
 };
-inline constexpr std::size_t detours = 8;
+inline constexpr std::size_t detours = static_cast<std::size_t>(Detour::deflated) + 1;
 
 /// Replaces the array of an intact file; `other` is another file, which no reader may open (ForbiddenFile).
 inline void detour(const std::string& path, const std::string& array, Detour how, const std::string& other) {

@@ -204,6 +204,11 @@ class Drawing(unittest.TestCase):
                 self.assertTrue(all({f"{name[:-1]}x", f"{name[:-1]}y"} <= run for run in runs for name in run))
         self.assertIn("app_outside", drawn.changed({drawn.ROOT / "tests/app/outside_test.py"}))
 
+    def test_every_test_in_python_is_run(self):
+        folder = drawn.ROOT / "tests"
+        lists = "".join(path.read_text() for path in [*folder.rglob("CMakeLists.txt"), *folder.rglob("*.cmake")])
+        self.assertEqual([str(test) for test in folder.rglob("*_test.py") if f"/{test.name}" not in lists], [])
+
 
 if __name__ == "__main__":
     unittest.main()

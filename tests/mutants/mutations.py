@@ -14,7 +14,7 @@ SHARES = {"dropped statement": 4, "dropped state": 2, "ignored option": 2, "swap
 
 NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'|//.*|/\*.*?\*/')
 STATEMENT = re.compile(r"(\s*)(?:(?:\+\+|--)?\*?[A-Za-z_][\w.:\[\]]*(?:->[\w.:\[\]]+|\(\)\.\w+)*\s?(?:\(|[-+*/%|&^]?= |\+\+|--).*;|if \(.*\) (?:return|break|continue)\b.*;)\s*$")
-NO_STATEMENT = re.compile(r"\s*(?:return|throw|using|typedef|namespace|struct|class|enum|template|static|static_assert|const|constexpr|auto|"
+NO_STATEMENT = re.compile(r".*\) = (?:delete|default);|\s*(?:return|throw|using|typedef|namespace|struct|class|enum|template|static|static_assert|const|constexpr|auto|"
                           r"public|private|protected|friend|virtual|case|default|goto|extern|explicit|delete|else|for|while|do|switch|operator)\b")
 STATE = re.compile(r"(\s*)(?:state\.add\(.*\);|(?:[\w.\[\]]+(?:->|\.|::))?describe_state\(\w+.*\);)\s*$")
 OPTION = re.compile(r'(\blist\.(?:number|numbers|text|flag|choice|words|quantity)\(\s*"\s*",\s*)([A-Za-z_][\w.]*)(?=[,)])')

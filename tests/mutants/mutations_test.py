@@ -26,6 +26,7 @@ class Mutations(unittest.TestCase):
             ("dropped statement", "  if (!filters()) return;", ["  ;"]),
             ("dropped statement", "  return f(x);", []),
             ("dropped statement", "  const int count = f(x);", []),
+            ("dropped statement", "  Scheduler(const Scheduler&) = delete;", []),  # no code of its own
             ("dropped statement", "  state.add(\"sums\", sums_);", []),  # a kind of its own
             ("dropped state", "  state.add(\"sums\", sums_.span(), core::Rescale::sum);", ["  ;"]),
             ("dropped state", "  Bmuf::describe_state(state);", ["  ;"]),
