@@ -121,7 +121,7 @@ gpu-check: ## run every CUDA test and benchmark on a GPU and write gpu-report.js
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict training times, run the trainings, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"
 
-# target data-<name>: make data/<name>.h5 with data/<name>.sh, where <name> is fashion-mnist, mnist (MNIST_DIR=...), cifar10 (CIFAR10_DIR=...), cifar10-jpeg, cifar10-jpeg-49k (CIFAR10_JPEG_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...), speech-synth (HOURS=...), speech-synth-6min, speech-synth-3h, speech-synth-{1,3,10}h-eval1h
+# target data-<name>: make data/<name>.h5 with data/<name>.sh, where <name> is fashion-mnist, kjv, shakespeare (SHAKESPEARE=...), mnist (MNIST_DIR=...), cifar10 (CIFAR10_DIR=...), cifar10-jpeg, cifar10-jpeg-49k (CIFAR10_JPEG_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...), speech-synth (HOURS=...), speech-synth-6min, speech-synth-3h, speech-synth-{1,3,10}h-eval1h
 data-%: program
 	@data/$*.sh
 

@@ -33,6 +33,11 @@ void add_importer(CLI::App& data, const data::Importer& importer) {
 }  // namespace
 
 void print_written(const data::DatasetInfo& info, const std::string& path) {
+  if (info.vocabulary) {
+    fmt::print("{}: {} training, {} validation, {} test tokens of a vocabulary of {}\n", core::printable(path),
+               info.samples[0], info.samples[1], info.samples[2], info.classes);
+    return fmt::print("content sha256 {}\n", info.content_sha256);
+  }
   const std::string answers = info.widths.targets > 0
                                   ? core::format("{} target{}", info.widths.targets, info.widths.targets > 1 ? "s" : "")
                                   : core::format("{} classes", info.classes);

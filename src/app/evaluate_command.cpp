@@ -1,3 +1,5 @@
+#include <cmath>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,9 +91,10 @@ class Evaluation : public worlds::Job {
   void finish(const core::Json& world) override {
     for (const Network& network : networks_) {
       if (networks_.size() > 1) fmt::print("{}: ", core::printable(network.path));
-      fmt::print("{} of {} after epoch {}: error {:.2f} %{}, loss {:.4f}\n", arguments_.subset,
+      fmt::print("{} of {} after epoch {}: error {:.2f} %{}, loss {:.4f}{}\n", arguments_.subset,
                  core::printable(network.source->info.name), network.checkpoint.epoch, 100 * network.score.error,
-                 network.source->info.widths.targets > 0 ? " of the targets' variance" : "", network.score.loss);
+                 network.source->info.widths.targets > 0 ? " of the targets' variance" : "", network.score.loss,
+                 of_text(network));
     }
     if (networks_.size() > 1)
       fmt::print("mean of the posteriors of {} networks: error {:.2f} %, loss {:.4f}\n", networks_.size(),
@@ -107,6 +110,16 @@ class Evaluation : public worlds::Job {
     std::optional<train::TrainingData> source{};
     train::Score score{};
   };
+
+  /// Of a text, ", perplexity 6.69, 1.8 bits per byte". The first token of a set has no score.
+  std::string of_text(const Network& network) const {
+    if (!network.source->info.vocabulary) return "";
+    const data::Subset subset = parse_subset(arguments_.subset);
+    const auto bytes = static_cast<double>(network.source->info.text_bytes[static_cast<std::size_t>(subset)]);
+    const auto scored = static_cast<double>(network.source->scored(subset, network.source->samples(subset)));
+    return core::format(", perplexity {:.4g}, {:.4g} bits per byte", std::exp(network.score.loss),
+                        network.score.loss * scored / bytes / std::numbers::ln2);
+  }
 
   /// Throws ConfigError for an ensemble of networks that do not number the same classes alike.
   static void require_same_classes(const Network& one, const Network& other) {

@@ -49,7 +49,9 @@ enum class Purpose : std::uint32_t {
   augmentation,
   shuffle,
   search,
-  failures
+  failures,
+  windows,
+  written_text
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

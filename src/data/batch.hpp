@@ -20,10 +20,13 @@ struct StoredFeatures {
 /// A minibatch: features[size][dim], labels[size], and the columns that the data have, [size][width]. Where these have no
 /// labels, those of rows with a loss are 0.
 struct Batch {
-  std::span<const float> features;
+  std::span<const float> features{};  ///< of samples that are not tokens
   std::span<const std::int32_t> labels;
   ColumnViews columns{};
   std::span<const std::uint32_t> rows{};  ///< [size] row numbers of the samples in the subset, which key random numbers
+
+  std::span<const std::int32_t>
+      tokens{};  ///< [size] of windows of a text, in place of features; the labels are the next ones
 
   /// If samples are frames of sequences: the number of sequences that have a first frame, a second frame, …; frames are
   /// stored in that order, the longest sequence first. Empty: samples are independent. Always host memory.

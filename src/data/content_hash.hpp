@@ -44,6 +44,7 @@ class ContentHash {
     PerColumn<HashOf> columns;
     Names utterances, speakers;
   };
+  std::string finish_text(const DatasetInfo& info);
   static void add(Names& names, std::span<const std::byte> text) {
     names.any = names.any || !text.empty();
     names.hash.update(text);

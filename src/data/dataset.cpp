@@ -37,9 +37,9 @@ void check_format(const Hdf5File& file) {
   if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
     throw core::ConfigError(core::format("'{}' is not a Paragrad data file: its root has no attribute format = \"{}\"",
                                          file.path(), format_name));
-  if (const auto version = file.count("/", "version"); version < version_with_labels || version > version_with_columns)
+  if (const auto version = file.count("/", "version"); version < version_with_labels || version > version_with_tokens)
     throw core::ConfigError(core::format("data file '{}' has format version {}; this program reads versions {} to {}",
-                                         file.path(), version, version_with_labels, version_with_columns));
+                                         file.path(), version, version_with_labels, version_with_tokens));
 }
 
 /// Reads the attributes that only speech files have.
@@ -105,6 +105,7 @@ DatasetInfo read_root(const Hdf5File& file) {
   info.source_sha256 = file.texts("/", "source_sha256");
   info.content_sha256 = file.text("/", "content_sha256");
   const auto version = file.count("/", "version");
+  if (version == version_with_tokens) return info;  // the vocabulary is an array
   const bool real =
       version == version_with_targets || (version == version_with_columns && file.has_attribute("/", "targets"));
   (real ? info.widths.targets : info.classes) = file.count("/", real ? "targets" : "classes");
@@ -179,11 +180,14 @@ struct Dataset::Mapping {
   explicit Mapping(const Hdf5File& file) : map(file.descriptor()) {
     check_format(file);
     info = read_root(file);
+    if (file.count("/", "version") == version_with_tokens) read_vocabulary(file);
     for (std::size_t i = 0; i < subset_names.size(); ++i) load(file, i);
     if (info.samples[0] == 0) throw broken(file, "the training set is empty");
   }
 
   void load(const Hdf5File& file, std::size_t subset);
+  void read_vocabulary(const Hdf5File& file);
+  void load_tokens(const Hdf5File& file, const std::string& group, std::size_t subset);
   void see(const Context& context);
   void number_classes(const std::vector<std::string>& names);
   template <class T>
@@ -201,6 +205,7 @@ struct Dataset::Mapping {
 
 void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
   const auto group = core::format("/{}", subset_names[subset]);
+  if (info.vocabulary) return load_tokens(file, group, subset);
   if (!file.exists(group + "/features")) throw broken(file, core::format("{}/features is missing", group));
   const auto features = file.array_info(group + "/features");
   check_features(file, group, subset, features);
@@ -225,7 +230,53 @@ void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
   load_names(file, group + "/speakers", info.sequences[subset], arrays.speakers);
 }
 
+void Dataset::Mapping::read_vocabulary(const Hdf5File& file) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 26;
+  if (!file.exists("/vocabulary")) throw broken(file, "/vocabulary is missing");
+  const auto stored = file.array_info("/vocabulary");
+  if (stored.type != ElementType::uint8 || stored.shape.size() != 1 || stored.shape[0] > most_bytes)
+    throw broken(file, "/vocabulary is not text");
+  const auto bytes = file.read<std::uint8_t>("/vocabulary");
+  try {
+    info.vocabulary =
+        std::make_shared<const Vocabulary>(Vocabulary::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  } catch (const core::ConfigError& error) {
+    throw broken(file, core::format("its vocabulary {}", error.what()));
+  }
+  info.dim = 1;
+  info.classes = info.vocabulary->size();
+  info.encoding.type = info.vocabulary->type();
+}
+
+void Dataset::Mapping::load_tokens(const Hdf5File& file, const std::string& group, std::size_t subset) {
+  const std::string name = group + "/tokens";
+  if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
+  const auto stored = file.array_info(name);
+  const auto load = [&]<class T>(T) {
+    if (stored.type != element_type_of<T>()) throw of_other_type(file, name, stored, to_string(element_type_of<T>()));
+    if (stored.shape.size() != 1)
+      throw broken(file, core::format("{} has the shape {}, not a list of tokens", name, core::join(stored.shape, "x")));
+    info.samples[subset] = stored.shape[0];
+    subsets[subset].features = Array::load<T>(file, name, stored, map);
+  };
+  switch (info.encoding.type) {
+    case core::NumberType::uint8:
+      load(std::uint8_t{});
+      break;
+    case core::NumberType::uint16:
+      load(std::uint16_t{});
+      break;
+    default:
+      load(std::int32_t{});
+  }
+  info.text_bytes[subset] = file.count(group, "bytes");
+  if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);
+}
+
 void Dataset::Mapping::see(const Context& context) {
+  if (info.vocabulary)
+    throw core::ConfigError(
+        core::format("'{}' holds a text, whose tokens have no context to splice: leave out `context`", info.path));
   for (std::size_t i = 0; i < subset_names.size(); ++i)
     if (context != Context{} && info.samples[i] > 0 && info.sequences[i] == 0)
       throw core::ConfigError(
@@ -356,7 +407,7 @@ bool Dataset::in_memory(Subset subset, std::size_t sample) const {
 
 std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
   const auto index = static_cast<std::size_t>(subset);
-  if (sample >= mapping_->info.samples[index] || mapping_->info.classes == 0)
+  if (sample >= mapping_->info.samples[index] || !mapping_->info.has_labels())
     throw std::out_of_range("Dataset::label: no such sample, or none with a label");
   std::int32_t label;
   std::memcpy(&label, mapping_->subsets[index].labels.bytes.data() + sample * sizeof(label), sizeof(label));

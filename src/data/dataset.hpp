@@ -14,6 +14,7 @@
 #include "data/context.hpp"
 #include "data/image_shape.hpp"
 #include "data/sample_columns.hpp"
+#include "data/vocabulary.hpp"
 
 namespace paragrad::data {
 
@@ -28,23 +29,26 @@ struct DatasetInfo {
   std::string source;
   std::string licence;
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
-  /// Hash of features, labels, columns, offsets, utterances, speakers, scale, counts and context; ties partitions to
-  /// their data set.
+  /// Hash of features, labels, tokens, vocabulary, columns, offsets, utterances, speakers, scale, counts and context; ties
+  /// partitions to their data set.
   std::string content_sha256;
-  core::Encoding encoding;               ///< of features
-  std::size_t dim = 0;                   ///< of a sample as the network sees it: its frame with context, from left to right
-  std::optional<ImageShape> image;       ///< if samples are images; its size is dim
-  std::size_t classes = 0;               ///< 0: samples have targets, not labels
-  ColumnWidths widths;                   ///< of columns; targets are real numbers to predict
-  Context context;                       ///< frames are stored once and spliced when loading
-  double frame_shift_s = 0;              ///< between samples of a sequence; 0: unknown
-  std::vector<std::string> class_names;  ///< [classes], for example states of phones; or empty
+  core::Encoding encoding;          ///< of features, or of tokens
+  std::size_t dim = 0;              ///< of a sample as the network sees it: its frame with context, from left to right
+  std::optional<ImageShape> image;  ///< if samples are images; its size is dim
+  std::size_t classes = 0;          ///< 0: samples have targets, not labels
+  std::shared_ptr<const Vocabulary> vocabulary;  ///< if samples are the tokens of a text, of which the next is the label
+  std::array<std::size_t, 3> text_bytes{};       ///< then: of each Subset, before it became tokens
+  ColumnWidths widths;                           ///< of columns; targets are real numbers to predict
+  Context context;                               ///< frames are stored once and spliced when loading
+  double frame_shift_s = 0;                      ///< between samples of a sequence; 0: unknown
+  std::vector<std::string> class_names;          ///< [classes], for example states of phones; or empty
   /// [frame_dim], of a table's columns; or empty. More than a megabyte of them is not written.
   std::vector<std::string> names_of_features;
   std::array<std::size_t, 3> samples{};    ///< of each Subset
   std::array<std::size_t, 3> sequences{};  ///< 0 where a subset has no offsets
 
-  std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row, without context
+  bool has_labels() const { return classes > 0 && vocabulary == nullptr; }  ///< that are stored
+  std::size_t frame_dim() const { return dim / context.frames(); }          ///< of a stored row, without context
   std::size_t bytes_per_row() const { return frame_dim() * core::bytes_of(encoding.type); }  ///< as stored
   std::size_t bytes_to_read() const;  ///< of a row with its columns; a label is little
 };
@@ -66,10 +70,11 @@ class Dataset {
 
   const DatasetInfo& info() const;
 
-  /// Stored bytes of one row, [frame_dim] of encoding.type; and of several consecutive rows.
+  /// Stored bytes of one row, [frame_dim] of encoding.type (a token is a row of one number); and of several consecutive
+  /// rows.
   std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }
   std::span<const std::byte> rows(Subset subset, std::size_t first, std::size_t count) const;
-  std::int32_t label(Subset subset, std::size_t sample) const;  ///< where info().classes > 0
+  std::int32_t label(Subset subset, std::size_t sample) const;  ///< where info().has_labels()
   ColumnViews columns(Subset subset) const;                     ///< of all samples
 
   // Rows may have to be read from the disk when they are accessed. Nothing happens where the data file could not be mapped.

@@ -28,13 +28,18 @@ core::Json describe(const Dataset& dataset) {
   json["licence"] = info.licence;
   json["source_sha256"] = info.source_sha256;
   json["content_sha256"] = info.content_sha256;
-  json["features"] = core::name_of(info.encoding.type);
-  json["feature_scale"] = info.encoding.scale;
-  json["feature_offset"] = info.encoding.offset;
-  json["dim"] = info.dim;
+  if (info.vocabulary) {
+    json["tokens"] = core::name_of(info.encoding.type);
+    json["vocabulary"] = {{"kind", info.vocabulary->kind()}, {"size", info.vocabulary->size()}};
+  } else {
+    json["features"] = core::name_of(info.encoding.type);
+    json["feature_scale"] = info.encoding.scale;
+    json["feature_offset"] = info.encoding.offset;
+    json["dim"] = info.dim;
+  }
   if (info.image)
     json["image"] = {{"height", info.image->height}, {"width", info.image->width}, {"channels", info.image->channels}};
-  if (info.classes > 0) json["classes"] = info.classes;
+  if (info.has_labels()) json["classes"] = info.classes;
   for_columns(
       [&](const auto& column, std::size_t width) {
         if (width > 0) json[std::string(column.name)] = width;
@@ -47,7 +52,8 @@ core::Json describe(const Dataset& dataset) {
   for (std::size_t i = 0; i < subset_names.size(); ++i) {
     auto& subset = json[std::string(subset_names[i])];
     subset["samples"] = info.samples[i];
-    if (info.sequences[i] > 0) subset["sequences"] = info.sequences[i];
+    if (info.sequences[i] > 0) subset[info.vocabulary ? "documents" : "sequences"] = info.sequences[i];
+    if (info.vocabulary) subset["bytes"] = info.text_bytes[i];
     if (info.frame_shift_s > 0) subset["duration_s"] = static_cast<double>(info.samples[i]) * info.frame_shift_s;
     describe_names(dataset, static_cast<Subset>(i), subset);
   }

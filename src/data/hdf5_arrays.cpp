@@ -18,6 +18,8 @@ hid_t native_type(ElementType type) {
   switch (type) {
     case ElementType::uint8:
       return H5T_NATIVE_UINT8;
+    case ElementType::uint16:
+      return H5T_NATIVE_UINT16;
     case ElementType::int32:
       return H5T_NATIVE_INT32;
     case ElementType::uint32:
@@ -44,6 +46,7 @@ ElementType element_type(hid_t type) {
   if (kind != H5T_INTEGER) return ElementType::other;
   const bool has_sign = H5Tget_sign(type) != H5T_SGN_NONE;
   if (bytes == 1 && !has_sign) return ElementType::uint8;
+  if (bytes == 2 && !has_sign) return ElementType::uint16;
   if (bytes == 4) return has_sign ? ElementType::int32 : ElementType::uint32;
   if (bytes == 8) return has_sign ? ElementType::int64 : ElementType::uint64;
   return ElementType::other;
@@ -166,12 +169,13 @@ std::size_t product(const std::vector<std::size_t>& shape, std::size_t first) {
 }  // namespace
 
 std::string_view to_string(ElementType type) {
-  constexpr std::string_view names[] = {"uint8", "int32", "uint32", "int64", "uint64", "float32", "float64", "another type"};
+  constexpr std::string_view names[] = {"uint8",  "uint16",  "int32",   "uint32",      "int64",
+                                        "uint64", "float32", "float64", "another type"};
   return names[static_cast<std::size_t>(type)];
 }
 
 std::size_t bytes_of(ElementType type) {
-  constexpr std::size_t bytes[] = {1, 4, 4, 8, 8, 4, 8, 0};
+  constexpr std::size_t bytes[] = {1, 2, 4, 4, 8, 8, 4, 8, 0};
   return bytes[static_cast<std::size_t>(type)];
 }
 

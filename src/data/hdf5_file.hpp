@@ -14,7 +14,7 @@
 
 namespace paragrad::data {
 
-enum class ElementType { uint8, int32, uint32, int64, uint64, float32, float64, other };
+enum class ElementType { uint8, uint16, int32, uint32, int64, uint64, float32, float64, other };
 
 std::string_view to_string(ElementType type);
 std::size_t bytes_of(ElementType type);  ///< 0 for `other`
@@ -24,6 +24,10 @@ ElementType element_type_of() = delete;
 template <>
 constexpr ElementType element_type_of<std::uint8_t>() {
   return ElementType::uint8;
+}
+template <>
+constexpr ElementType element_type_of<std::uint16_t>() {
+  return ElementType::uint16;
 }
 template <>
 constexpr ElementType element_type_of<std::int32_t>() {

@@ -14,6 +14,7 @@ namespace paragrad::data {
 struct SampleList {
   std::size_t count = 0;
   std::vector<std::uint32_t> indices{};  ///< [count], or empty
+  std::uint32_t epoch = 0;               ///< in training, from 1 on
 };
 
 /// Gives one worker its samples, list by list and minibatch by minibatch. "Next split will be loaded to memory when the
@@ -27,8 +28,8 @@ struct SampleList {
 ///     while (Batch batch = stream.next(64); batch.size() > 0) …
 ///   }
 ///
-/// Streams of rows and of sequences read a data file (row_stream.hpp, sequence_stream.hpp). Other streams decorate them:
-/// they move the samples to a device, or add the time that reading takes.
+/// Streams of rows, of sequences and of windows read a data file (row_stream.hpp, sequence_stream.hpp, window_stream.hpp).
+/// Other streams decorate them: they move the samples to a device, or add the time that reading takes.
 class SampleStream {
  public:
   virtual ~SampleStream() = default;

@@ -72,6 +72,13 @@ Sequences::Sequences(std::size_t rows, const Chunking& chunking) : scored_before
   for (std::size_t at = 0; at < rows; at += chunking.stride()) add({0, all, begin, end});
 }
 
+Sequences::Sequences(const Windows& windows) : scored_before_{0} {
+  for (std::size_t i = 0; i < windows.count(); ++i) {
+    const std::uint32_t begin = windows.begin(i, 0), end = begin + static_cast<std::uint32_t>(windows.length());
+    add({begin, end, begin + static_cast<std::uint32_t>(windows.first_scored(i)), end});
+  }
+}
+
 void Sequences::add(const Sequence& sequence) {
   all_.push_back(sequence);
   scored_before_.push_back(scored_before_.back() + sequence.scored());

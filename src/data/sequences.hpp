@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/dataset.hpp"
+#include "data/windows.hpp"
 
 namespace paragrad::data {
 
@@ -50,6 +51,9 @@ class Sequences {
 
   /// Chunks of full length with full context, when only the number of rows is known. Throws ConfigError for whole sequences.
   Sequences(std::size_t rows, const Chunking& chunking);
+
+  /// Windows of a text, where they lie in epoch 0.
+  explicit Sequences(const Windows& windows);
 
   std::size_t count() const { return all_.size(); }
   const Sequence& at(std::size_t index) const { return all_[index]; }

@@ -160,6 +160,7 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
 
 void Split::check_features(const Dataset& dataset, Subset subset) const {
   const DatasetInfo& info = dataset.info();
+  if (info.vocabulary) return check_tokens(info, subset);
   if (info.encoding.type == core::NumberType::uint8 || all_finite(stored)) return;
   const std::size_t before = info.context.left, after = info.context.right;
   for (const std::uint32_t wanted : rows) {
@@ -180,10 +181,22 @@ void Split::check_features(const Dataset& dataset, Subset subset) const {
   }
 }
 
+// As with labels, kernels do not check.
+void Split::check_tokens(const DatasetInfo& info, Subset subset) const {
+  const std::size_t bytes = info.bytes_per_row();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int32_t token = core::token_at(info.encoding.type, stored.data() + i * bytes);
+    if (token < 0 || static_cast<std::size_t>(token) >= info.classes)
+      throw core::ConfigError(core::format("data file '{}': token {} in row {} of {} is out of range for a vocabulary of {}",
+                                           info.path, token, rows[i], subset_names[static_cast<std::size_t>(subset)],
+                                           info.classes));
+  }
+}
+
 void Split::read_labels(const Dataset& dataset, Subset subset) {
   labels.assign(rows.size(), 0);
   const std::size_t classes = dataset.info().classes;
-  for (std::size_t i = 0; i < rows.size() && classes > 0; ++i) {
+  for (std::size_t i = 0; i < rows.size() && dataset.info().has_labels(); ++i) {
     labels[i] = dataset.label(subset, rows[i]);
     // A label outside the classes would make kernels, which do not check, access memory out of bounds.
     if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)

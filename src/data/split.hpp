@@ -28,6 +28,7 @@ struct Split {
 
  private:
   void check_features(const Dataset& dataset, Subset subset) const;
+  void check_tokens(const DatasetInfo& info, Subset subset) const;
   void read_labels(const Dataset& dataset, Subset subset);
   void read_columns(const Dataset& dataset, Subset subset);
   void read_rows(const Dataset& dataset, Subset subset);

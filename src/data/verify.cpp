@@ -25,9 +25,14 @@ void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std
   for (std::size_t row = 0; row < info.samples[index]; ++row) {
     const auto stored = dataset.row(subset, row);
     hash.add_features(subset, stored);
+    if (info.vocabulary) {
+      const auto token = static_cast<std::size_t>(core::token_at(info.encoding.type, stored.data()));
+      if (token >= info.classes && bad_labels++ == 0) first_label = row;
+      continue;
+    }
     dataset.decode(stored, features);
     if (!std::ranges::all_of(features, is_finite) && bad_rows++ == 0) first_row = row;
-    if (info.classes == 0) continue;
+    if (!info.has_labels()) continue;
     const std::int32_t label = dataset.label(subset, row);
     hash.add_labels(subset, std::span(&label, 1));
     if ((label < 0 || static_cast<std::size_t>(label) >= info.classes) && bad_labels++ == 0) first_label = row;
@@ -35,9 +40,13 @@ void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std
   hash.add_offsets(subset, dataset.offsets(subset));
   for (const auto name : dataset.utterances(subset)) hash.add_utterances(subset, as_line(name));
   for (const auto name : dataset.speakers(subset)) hash.add_speakers(subset, as_line(name));
+  const char* const what = info.vocabulary ? "tokens" : "labels";
   if (bad_labels > 0)
-    findings.push_back(core::format("/{}/labels: {} of {} labels are out of range for {} classes, the first in row {}",
-                                    subset_names[index], bad_labels, info.samples[index], info.classes, first_label));
+    findings.push_back(core::format(
+        "/{}/{}: {} of {} {} are out of range for {}, the first in row {}", subset_names[index], what, bad_labels,
+        info.samples[index], what,
+        info.vocabulary ? core::format("a vocabulary of {}", info.classes) : core::format("{} classes", info.classes),
+        first_label));
   if (bad_rows > 0)
     findings.push_back(core::format("/{}/features: {} of {} rows contain numbers that are not finite, the first is row {}",
                                     subset_names[index], bad_rows, info.samples[index], first_row));

@@ -32,6 +32,17 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
           core::format("label {} in row {} of {} is out of range for {} classes", labels[i], first_row + i, group, classes));
 }
 
+ElementType token_type(const DatasetInfo& info) {
+  switch (info.encoding.type) {
+    case core::NumberType::uint8:
+      return ElementType::uint8;
+    case core::NumberType::uint16:
+      return ElementType::uint16;
+    default:
+      return ElementType::int32;
+  }
+}
+
 constexpr std::size_t most_bytes_of_names = std::size_t{1} << 20;
 
 /// As they are stored, each as long as the longest.
@@ -54,6 +65,12 @@ const std::string& replaceable(const std::string& path) {
 
 DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
     : file_(Hdf5File::create(replaceable(path))), info_(std::move(description)) {
+  if (info_.vocabulary) {
+    info_.dim = 1;
+    info_.classes = info_.vocabulary->size();
+    info_.encoding.type = info_.vocabulary->type();
+    info_.text_bytes = {};
+  }
   if (info_.dim == 0 || (info_.classes == 0) == (info_.widths.targets == 0))
     throw std::logic_error("DatasetWriter: no features, or neither classes nor targets, or both");
   if (info_.dim % info_.context.frames() != 0 || (!info_.class_names.empty() && info_.class_names.size() != info_.classes))
@@ -79,9 +96,10 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
   speakers_.clear();
   named_ = spoken_ = 0;
   info_.samples[index] = samples;
+  if (info_.vocabulary) return file_.create_array(group_ + "/tokens", token_type(info_), {samples});
   const auto type = info_.encoding.type == core::NumberType::uint8 ? ElementType::uint8 : ElementType::float32;
   file_.create_array(group_ + "/features", type, {samples, info_.frame_dim()});
-  if (info_.classes > 0) file_.create_array(group_ + "/labels", ElementType::int32, {samples});
+  if (info_.has_labels()) file_.create_array(group_ + "/labels", ElementType::int32, {samples});
   const auto create = [&]<class T>(const ColumnInfo<T>& column, std::size_t width) {
     if (width == 0) return;
     file_.create_array(core::format("{}/{}", group_, column.name), element_type_of<T>(),
@@ -147,6 +165,33 @@ void DatasetWriter::append(std::span<const float> features, std::span<const std:
   append_rows(features, labels, columns);
 }
 
+template <class T>
+void DatasetWriter::write_tokens(std::span<const std::int32_t> tokens) {
+  const std::vector<T> stored(tokens.begin(), tokens.end());
+  file_.write_rows(group_ + "/tokens", rows_, std::span<const T>(stored));
+  hash_.add_features(subset_, std::as_bytes(std::span(stored)));
+}
+
+void DatasetWriter::append_tokens(std::span<const std::int32_t> tokens, std::size_t bytes) {
+  const auto index = static_cast<std::size_t>(subset_);
+  const auto is_token = [&](std::int32_t token) { return token >= 0 && static_cast<std::size_t>(token) < info_.classes; };
+  if (group_.empty() || !info_.vocabulary || tokens.size() > info_.samples[index] - rows_ ||
+      !std::ranges::all_of(tokens, is_token))
+    throw std::logic_error("DatasetWriter: tokens that were not announced, or outside the vocabulary");
+  switch (info_.encoding.type) {
+    case core::NumberType::uint8:
+      write_tokens<std::uint8_t>(tokens);
+      break;
+    case core::NumberType::uint16:
+      write_tokens<std::uint16_t>(tokens);
+      break;
+    default:
+      write_tokens<std::int32_t>(tokens);
+  }
+  rows_ += tokens.size();
+  info_.text_bytes[index] += bytes;
+}
+
 void DatasetWriter::end_sequence(std::string_view utterance, std::string_view speaker) {
   const auto end = static_cast<std::int64_t>(rows_);
   if (group_.empty() || offsets_.back() >= end) throw std::logic_error("DatasetWriter: a sequence without rows");
@@ -185,6 +230,7 @@ void DatasetWriter::end_subset() {
   } else if (rows_ > 0 && info_.context != Context{}) {
     throw std::logic_error("DatasetWriter: a context needs sequences");
   }
+  if (info_.vocabulary) file_.set_count(group_, "bytes", info_.text_bytes[index]);
   group_.clear();
 }
 
@@ -199,6 +245,11 @@ void DatasetWriter::write_columns() {
   if (version_of(info_) == version_with_columns) file_.set_texts("/", "columns", names);
 }
 
+void DatasetWriter::write_vocabulary() {
+  const std::string stored = info_.vocabulary->stored();
+  file_.write("/vocabulary", std::span(reinterpret_cast<const std::uint8_t*>(stored.data()), stored.size()));
+}
+
 void DatasetWriter::write_root() {
   file_.set_text("/", "format", std::string(format_name));
   file_.set_count("/", "version", version_of(info_));
@@ -207,6 +258,7 @@ void DatasetWriter::write_root() {
   file_.set_text("/", "licence", info_.licence);
   file_.set_texts("/", "source_sha256", info_.source_sha256);
   file_.set_text("/", "content_sha256", info_.content_sha256);
+  if (info_.vocabulary) return write_vocabulary();
   if (info_.classes > 0) file_.set_count("/", "classes", info_.classes);
   write_columns();
   file_.set_number("/", "feature_scale", info_.encoding.scale);

@@ -44,6 +44,9 @@ class DatasetWriter {
   void append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels, const ColumnViews& columns = {});
   void append(std::span<const float> features, std::span<const std::int32_t> labels, const ColumnViews& columns = {});
 
+  /// Tokens of a text, below the size of the description's vocabulary; bytes: of the text that they come from.
+  void append_tokens(std::span<const std::int32_t> tokens, std::size_t bytes);
+
   /// Makes the rows since the last call one sequence. A subset has either no sequences or no rows outside of them.
   /// If one sequence of a subset has an utterance name or a speaker, all must have one.
   /// Throws ConfigError for a name with a line break.
@@ -58,6 +61,8 @@ class DatasetWriter {
  private:
   template <class T>
   void append_features(std::span<const T> features, std::size_t rows);
+  template <class T>
+  void write_tokens(std::span<const std::int32_t> tokens);
   void append_labels(std::span<const std::int32_t> labels);
   void append_columns(const ColumnViews& columns, std::size_t rows);
   template <class T>
@@ -65,6 +70,7 @@ class DatasetWriter {
   void end_subset();
   std::span<const std::byte> write_names(const std::string& array, const std::string& names, std::size_t count);
   void write_columns();
+  void write_vocabulary();
   void write_root();
 
   Hdf5File file_;

@@ -54,7 +54,12 @@ std::vector<ValueType> Graph::types_of(std::span<const ValueId> values) const {
   return types;
 }
 
-GraphBuilder::GraphBuilder(ValueType input) { graph_.values_.push_back({.name = "input", .type = std::move(input)}); }
+GraphBuilder::GraphBuilder(ValueType input, std::optional<TokenInput> tokens) {
+  graph_.values_.push_back({.name = "input", .type = std::move(input)});
+  graph_.tokens_ = tokens;
+}
+
+GraphBuilder GraphBuilder::of_text(const TokenInput& tokens) { return GraphBuilder({{1}, DataType::int32}, tokens); }
 
 std::vector<std::optional<ParameterId>> GraphBuilder::parameters_of(ValueId value) const {
   const Node& node = producer_of(value);

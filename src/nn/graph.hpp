@@ -18,6 +18,12 @@ using ValueId = std::size_t;
 using NodeId = std::size_t;
 using ParameterId = std::size_t;
 
+/// The input of a graph that reads windows of a text: a token per row, below `vocabulary`.
+struct TokenInput {
+  std::size_t vocabulary = 0;
+  std::size_t context = 0;  ///< tokens of a window
+};
+
 /// What a node computes or takes as an input, or the input of the graph (value 0).
 struct Value {
   std::string name;
@@ -67,6 +73,7 @@ class Graph {
 
   ValueId output() const { return output_; }
   std::size_t inputs() const { return values_.front().type.size(); }    ///< elements per row
+  const std::optional<TokenInput>& tokens() const { return tokens_; }   ///< if its input is a text
   std::size_t outputs() const { return values_[output_].type.size(); }  ///< elements per row
   std::span<const core::Matrix> layout() const { return layout_; }      ///< of the flat parameters
   std::size_t parameter_count() const { return layout_.empty() ? 0 : layout_.back().range().end; }
@@ -101,6 +108,7 @@ class Graph {
   std::vector<Parameter> parameters_;
   std::vector<Buffer> buffers_;
   std::vector<core::Matrix> layout_;
+  std::optional<TokenInput> tokens_;
   ValueId output_ = 0;
   std::uint32_t streams_ = 0;
   Plan plan_;
@@ -109,7 +117,8 @@ class Graph {
 /// Adds nodes in execution order.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(ValueType input);
+  explicit GraphBuilder(ValueType input, std::optional<TokenInput> tokens = {});
+  static GraphBuilder of_text(const TokenInput& tokens);
 
   /// Adds a node and returns its outputs. `shared`: for each of its arrays of parameters one of an earlier node to use in
   /// its place, or none; may be shorter. Throws ConfigError, naming the node, if inputs or shared parameters do not fit.

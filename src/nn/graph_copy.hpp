@@ -13,7 +13,8 @@ namespace paragrad::nn {
 /// Copies a graph node by node, with other operations in the place of some.
 class GraphCopy {
  public:
-  explicit GraphCopy(const Graph& original) : original_(original), builder_(original.values().front().type) {}
+  explicit GraphCopy(const Graph& original)
+      : original_(original), builder_(original.values().front().type, original.tokens()) {}
 
   /// Puts an operation between the input and all that uses it.
   void add_at_input(const std::string& name, std::shared_ptr<const Op> op);

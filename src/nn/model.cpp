@@ -141,6 +141,7 @@ PassState Model::state(std::span<const float> parameters, const data::Batch& bat
           .seed = seed_,
           .epoch = epoch_,
           .features = batch.features,
+          .tokens = batch.tokens,
           .active = batch.active,
           .row_numbers = batch.rows,
           .parameters = parameters,

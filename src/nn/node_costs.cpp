@@ -1,6 +1,6 @@
 #include "nn/node_costs.hpp"
 
-#include <array>
+#include <vector>
 
 #include "backend/device.hpp"
 #include "nn/pass.hpp"
@@ -26,18 +26,20 @@ std::uint64_t activation_bytes(const Graph& graph, const Node& node) {
 
 std::vector<NodeCost> node_costs(const Graph& graph) {
   const auto device = backend::make_device("meta");
-  const std::array<std::uint32_t, 1> one_sequence{1};
-  const std::size_t planned_rows = graph.plan().rows_multiple;
+  const std::size_t rows_of_sample = graph.tokens() ? graph.tokens()->context : 1, multiple = graph.plan().rows_multiple;
+  const std::vector<std::uint32_t> one_sequence(rows_of_sample, 1);
+  const std::size_t planned_rows = (rows_of_sample + multiple - 1) / multiple * multiple;
   core::Arena features = device->allocate(graph.inputs()), parameters = device->allocate(graph.parameter_count());
   core::Arena gradient = device->allocate(graph.parameter_count()), buffers = device->allocate(graph.buffer_count());
-  core::Arena memory = device->allocate(planned_rows * graph.plan().floats_per_row), rows = device->allocate(1);
+  core::Arena memory = device->allocate(planned_rows * graph.plan().floats_per_row), rows = device->allocate(rows_of_sample);
   core::Arena fixed = device->allocate(graph.plan().fixed_floats);
   const PassState state{.graph = graph,
-                        .rows = 1,
+                        .rows = rows_of_sample,
                         .planned_rows = planned_rows,
                         .features = features.span(),
+                        .tokens = {reinterpret_cast<const std::int32_t*>(rows.span().data()), rows_of_sample},
                         .active = one_sequence,
-                        .row_numbers = {reinterpret_cast<const std::uint32_t*>(rows.span().data()), 1},
+                        .row_numbers = {reinterpret_cast<const std::uint32_t*>(rows.span().data()), rows_of_sample},
                         .parameters = parameters.span(),
                         .buffers = buffers.span(),
                         .memory = memory.span(),
@@ -60,8 +62,8 @@ std::vector<NodeCost> node_costs(const Graph& graph) {
     }
     backend::WorkMeter all = device->meter();
     all -= before;
-    costs[n] = {static_cast<std::uint64_t>(forward.of(KernelKind::gemm).flops / 2), all_flops(all),
-                activation_bytes(graph, node)};
+    costs[n] = {static_cast<std::uint64_t>(forward.of(KernelKind::gemm).flops / 2) / rows_of_sample,
+                all_flops(all) / rows_of_sample, activation_bytes(graph, node)};
   }
   return costs;
 }

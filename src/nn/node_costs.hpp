@@ -7,7 +7,7 @@
 
 namespace paragrad::nn {
 
-/// What a node computes and keeps for one row.
+/// What a node computes and keeps for one row; of a text the mean over a window.
 struct NodeCost {
   std::uint64_t multiplications = 0;   ///< of the forward pass, in matrix products and convolutions
   std::uint64_t flops = 0;             ///< of the forward and the backward pass, all kernels

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -77,6 +78,7 @@ struct Statement {
   std::string text, name, op;
   std::vector<std::string> inputs{};
   core::Settings settings{};
+  std::string shared{};  ///< the node whose parameters it uses, or empty
 };
 
 Statement parse(const std::string& text) {
@@ -92,11 +94,13 @@ Statement parse(const std::string& text) {
       refuse(text, core::format("gives {} twice", words[i].substr(0, sign)));
     }
   }
+  if (const auto shared = node.settings.extract("shared")) node.shared = shared.mapped().text();
   return node;
 }
 
 bool keeps_initial_weights(const std::string& op) {
-  return op == "batch_norm" || op == "group_norm" || op == "lrn" || op == "dropout";
+  return op == "batch_norm" || op == "group_norm" || op == "layer_norm" || op == "rms_norm" || op == "lrn" ||
+         op == "dropout";
 }
 
 /// The activation function that follows a node, or the identity.
@@ -136,9 +140,21 @@ std::shared_ptr<const Op> make_op(const std::vector<Statement>& nodes, std::size
   }
 }
 
+/// "tokens=65", whose name is `key`.
+std::size_t count_of(std::string_view statement, std::string_view key, std::string_view text) {
+  std::size_t count = 0;
+  const std::size_t before = key.size() + 1;
+  if (text.starts_with(key) && text.size() > before && text[key.size()] == '=') {
+    const auto [rest, error] = std::from_chars(text.data() + before, text.data() + text.size(), count);
+    if (error == std::errc{} && rest == text.data() + text.size() && count > 0 && count <= most_elements) return count;
+  }
+  refuse(statement, "does not name a vocabulary and a length such as tokens=65 context=64");
+}
+
 struct Network {
   std::string name = "network";
   Shape input{};
+  std::optional<TokenInput> tokens{};
   std::vector<Statement> nodes{};
 };
 
@@ -150,6 +166,9 @@ Network parse_network(std::string_view text) {
       network.name = words[1];
     } else if (words[0] == "input" && words.size() == 2 && network.input.extents.empty()) {
       network.input = shape_of(statement, words[1]);
+    } else if (words[0] == "input" && words.size() == 3 && network.input.extents.empty() && words[1] != "=") {
+      network.tokens = {count_of(statement, "tokens", words[1]), count_of(statement, "context", words[2])};
+      network.input.extents = {1};
     } else {
       if (network.input.extents.empty())
         refuse(statement, "comes before the input: begin with 'input 28x28x1', for example");
@@ -182,7 +201,7 @@ std::string read_node_text(const std::string& path) {
 
 Graph make_node_graph(std::string_view text) {
   const Network network = parse_network(text);
-  GraphBuilder graph({network.input});
+  GraphBuilder graph = network.tokens ? GraphBuilder::of_text(*network.tokens) : GraphBuilder({network.input});
   std::map<std::string, ValueId, std::less<>> values{{"input", GraphBuilder::input}};
   ValueId last = GraphBuilder::input;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
@@ -194,7 +213,14 @@ Graph make_node_graph(std::string_view text) {
       inputs.push_back(known->second);
     }
     if (values.contains(node.name)) refuse(node.text, "defines a name that is taken");
-    last = graph.add_node(node.name, make_op(network.nodes, i), std::move(inputs)).front();
+    std::vector<std::optional<ParameterId>> shared;
+    if (!node.shared.empty()) {
+      const auto known = values.find(node.shared);
+      if (known == values.end() || known->second == GraphBuilder::input)
+        refuse(node.text, core::format("shares the parameters of '{}', which no earlier line defines", node.shared));
+      shared = graph.parameters_of(known->second);
+    }
+    last = graph.add_node(node.name, make_op(network.nodes, i), std::move(inputs), shared).front();
     values.insert({node.name, last});
   }
   return std::move(graph).build(last);

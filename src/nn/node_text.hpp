@@ -15,6 +15,9 @@
 ///   p1 = max_pool r1 size=2 stride=2
 ///   y = affine p1 outputs=10
 ///
+/// The input of a text is 'input tokens=65 context=64': vocabulary and length of windows. 'shared=NODE' at the end of a line
+/// gives a node the parameters of an earlier one.
+///
 /// A node is NAME = OPERATION INPUTS KEY=VALUE…; operations are those of ops/catalogue.def and the activation functions. The
 /// last node is the output. Initial weights suit the activation function that follows, also behind a normalisation.
 namespace paragrad::nn {

@@ -86,6 +86,7 @@ backend::Activation activation(const std::string& model, std::string_view name) 
 
 Graph make_graph(const std::string& model) {
   if (model.starts_with("zoo:")) return make_zoo_model(model.substr(4));
+  if (model.starts_with("gpt:") || model == "gpt") return make_zoo_model(model);
   if (is_node_text(model)) return make_node_graph(model);
   if (const std::string zoo = zoo_name_in(model); !zoo.empty())
     throw core::ConfigError(core::format("'{}' is a network of the zoo: write zoo:{}{}", model, zoo,

@@ -21,6 +21,7 @@ struct PassState {
   std::uint64_t seed = 1;
   std::uint32_t epoch = 0;
   std::span<const float> features{};        ///< the graph's input
+  std::span<const std::int32_t> tokens{};   ///< or this
   std::span<const std::uint32_t> active{};  ///< number of sequences in each step (backend::Steps); empty: rows stand alone
   std::span<const std::uint32_t> row_numbers{};  ///< which key random numbers; device memory
   std::span<const float> parameters{};
@@ -51,6 +52,7 @@ class Pass {
   std::size_t input_count() const { return node_.inputs.size(); }
   const ValueType& input_type(std::size_t i) const { return value(node_.inputs[i]).type; }
   const ValueType& output_type(std::size_t i) const { return value(node_.outputs[i]).type; }
+  std::span<const std::int32_t> tokens() const { return state_.tokens; }  ///< of an input of tokens
   std::span<const float> x(std::size_t i = 0) const;
   std::span<float> y(std::size_t i = 0) const;   ///< the backward pass may read it if Op::backward_reads_output
   std::span<float> dy(std::size_t i = 0) const;  ///< the backward pass may change it

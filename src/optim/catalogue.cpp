@@ -19,8 +19,9 @@ void check_options(const OptimiserOptions& options) {
   if (!(options.max_norm >= 0) || !std::isfinite(options.max_norm))
     throw core::ConfigError(
         core::format("{} is not a valid max norm: give a number above 0, or 0 for no limit", options.max_norm));
-  if (options.clip != "truncate" && options.clip != "norm")
-    throw core::unknown_name("gradient clipping mode", options.clip, {"truncate", "norm"});
+  if (const std::vector<std::string> known{"truncate", "norm", "global"};
+      std::ranges::find(known, options.clip) == known.end())
+    throw core::unknown_name("gradient clipping mode", options.clip, known);
   if (options.l2_on != "all" && options.l2_on != "weights")
     throw core::unknown_name("choice of what L2 applies to", options.l2_on, {"all", "weights"});
 }
@@ -55,7 +56,7 @@ OptimiserOptions without_limits(OptimiserOptions options) {
 
 std::string describe(const OptimiserOptions& options) {
   std::string text = options.name;
-  if (options.clip_per_sample > 0 && options.clip == "norm") text += " with gradients clipped by norm";
+  if (options.clip_per_sample > 0 && options.clip != "truncate") text += " with gradients clipped by norm";
   if (options.max_norm > 0) text += " with max-norm";
   return text;
 }

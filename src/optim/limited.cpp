@@ -15,7 +15,8 @@ namespace paragrad::optim {
 Limited::Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser> rule, std::span<const core::Matrix> layout)
     : WrappedRule(std::move(rule), layout),
       clip_per_sample_(options.clip_per_sample),
-      clips_norms_(options.clip_per_sample > 0 && options.clip == "norm"),
+      clips_norms_(options.clip_per_sample > 0 && options.clip != "truncate"),
+      together_(options.clip == "global"),
       max_norm_(options.max_norm) {}
 
 void Limited::update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) {
@@ -40,10 +41,15 @@ void Limited::clip(backend::KernelQueue& queue, core::Range range, double limit)
 
 // Scaled by 1 if nothing is clipped: the work must not depend on values, which a device that only counts does not have.
 void Limited::clip_norms(backend::KernelQueue& queue, double limit) {
+  const auto factor = [&](double norm) { return norm > limit ? static_cast<float>(limit / norm) : 1.f; };
+  if (together_) {
+    double squares = 0;
+    for (const core::Matrix& matrix : layout()) squares += queue.squared_norm(matrix.range().of(gradients()));
+    return queue.run(backend::Scale{factor(std::sqrt(squares)), gradients()});
+  }
   for (const core::Matrix& matrix : layout()) {
     const auto gradient = matrix.range().of(gradients());
-    const double norm = std::sqrt(queue.squared_norm(gradient));
-    queue.run(backend::Scale{norm > limit ? static_cast<float>(limit / norm) : 1.f, gradient});
+    queue.run(backend::Scale{factor(std::sqrt(queue.squared_norm(gradient))), gradient});
   }
 }
 

@@ -12,6 +12,7 @@ namespace paragrad::optim {
 ///
 ///   truncate  element by element to within ±n·threshold
 ///   norm      matrix by matrix to a norm of at most n·threshold; biases and peepholes each count as a matrix
+///   global    to a norm of at most n·threshold, over all parameters (Pascanu, Mikolov and Bengio, ICML 2013)
 ///
 /// before L2 is added to it, as in CNTK (UpdateWeightsS of its SGD.cpp). Clipping happens where a gradient is used, not
 /// where it is computed: with data_parallel on the sum over all workers (n counting all their samples), with parameter
@@ -37,7 +38,7 @@ class Limited : public WrappedRule {
   void limit_weights(backend::KernelQueue& queue, std::span<float> parameters) const;
 
   double clip_per_sample_;  // 0: none
-  bool clips_norms_;
+  bool clips_norms_, together_;
   double max_norm_;  // 0: none
 };
 

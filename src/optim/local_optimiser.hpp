@@ -108,7 +108,7 @@ struct OptimiserOptions {
 
   // Around any rule, see limited.hpp.
   double clip_per_sample = 0;     ///< threshold of gradient clipping; 0: none
-  std::string clip = "truncate";  ///< or norm
+  std::string clip = "truncate";  ///< or norm, global
   double max_norm = 0;            ///< of each unit's incoming weights; 0: no limit
 };
 

@@ -90,6 +90,7 @@ void resolve(TrainingArguments& arguments) {
     options.strategy_settings["compression"] = core::format("bits:{}", arguments.gradient_bits);
   core::require_valid(arguments);
   if (arguments.rescale) train::require_rescalable(options);
+  train::settle_model(options);
   train::settle_rate(options);
   keep_own_input("init", options.init, arguments.out + "/checkpoint.h5");
   keep_own_input("replay", arguments.replay, arguments.out + "/order.txt");

@@ -32,8 +32,9 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
       losses_(worker.device()) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
-  if (worker.device().computes() && !learner_->talks() && !source.has_sequences())  // which differ in length
-    cost_ = std::make_unique<LearnerCost>(*learner_, worker.device().call_times());
+  if (worker.device().computes() && !learner_->talks() && !source.samples_differ())
+    cost_ = std::make_unique<LearnerCost>(*learner_, worker.device().call_times(), source.all_alike(),
+                                          source.windows[0].has_value());
 }
 
 void BlockTrainer::begin_epoch(const EpochSetting& setting) {

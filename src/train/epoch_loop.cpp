@@ -57,7 +57,7 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
   const std::function<Work()> planned = takes_splits ? splits_as_taken(setting) : blocks_in_order(setting, extent);
   const auto next = [&] {
     Work work = planned();
-    if (work.plan) samples_->prefetch({work.plan->samples, work.plan->rows});
+    if (work.plan) samples_->prefetch({work.plan->samples, work.plan->rows, static_cast<std::uint32_t>(setting.epoch)});
     return work;
   };
   Work work = next();

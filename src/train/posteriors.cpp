@@ -94,6 +94,9 @@ class Scoring {
 std::vector<float> outputs_of(comm::Worker& worker, const WorkerInput& input, std::span<const float> parameters,
                               data::Subset subset) {
   const TrainingData& source = input.source;
+  if (source.windows[0])
+    throw core::ConfigError(
+        core::format("'{}' holds a text: outputs are kept for samples that have labels of their own", source.info.path));
   const std::size_t together = source.has_sequences() ? 16 : 256, outputs = source.network->outputs();
   Scoring scoring(worker.device(), source, parameters, together);
   const std::size_t samples = source.samples(subset), batches = (samples + together - 1) / together;

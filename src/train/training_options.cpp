@@ -3,6 +3,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
+#include "data/dataset.hpp"
 #include "nn/model.hpp"
 #include "nn/node_text.hpp"
 #include "nn/zoo/zoo.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr core::Limits<int> epochs_range{.least = 0, .most = 1000000}, from_one{.least = 1, .most = 1000000};
 constexpr core::Limits<std::size_t> parts_range{.least = 0, .most = 100000000};
+
+bool reads_text(const std::string& model) { return nn::make_graph(model).tokens().has_value(); }
 
 std::string not_with_servers(const TrainingOptions& options, const std::string& why) {
   return core::format("cannot be used with '{}', {}: leave it out", options.strategy, why);
@@ -142,8 +145,9 @@ void describe_optimiser(core::OptionList& list, TrainingOptions& options) {
   list.number(
       "clip-gradient", options.optimiser.clip_per_sample, core::zero_or_more,
       "gradient clipping threshold per sample: the summed gradient of n samples is limited to n times this (0: off)");
-  list.choice("clip", options.optimiser.clip, {"truncate", "norm"},
-              "gradient clipping method: truncate each element, or limit the norm of each matrix")
+  list.choice("clip", options.optimiser.clip, {"truncate", "norm", "global"},
+              "gradient clipping method: truncate each element, limit the norm of each matrix (norm), or of all parameters "
+              "together (global): of the sum of the workers' gradients with data_parallel, otherwise of each worker's own")
       .when(options.optimiser.clip_per_sample > 0, "has no effect without `clip-gradient`: give both", "clip-gradient");
   list.number("max-norm", options.optimiser.max_norm, core::zero_or_more,
               "maximum L2 norm of each unit's incoming weights, enforced after every update (0: no maximum)");
@@ -225,8 +229,14 @@ void TrainingOptions::describe_samples(core::OptionList& list) {
   list.text("chunks", chunks,
             "recurrent models: take whole sequences (whole), or chunks with frames of context before and after (21-64+21), "
             "which may overlap (21-64+21/32)")
-      .when(model.empty() || nn::make_graph(model).reads_sequences(),
+      .when(model.empty() || (nn::make_graph(model).reads_sequences() && !reads_text(model)),
             core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
+  list.choice(
+          "windows", windows, {"disjoint", "random"},
+          "models of texts: windows of the text that lie side by side, from another place on in every epoch, or that begin "
+          "at random")
+      .when(model.empty() || reads_text(model),
+            core::format("applies to models of texts only, and '{}' is none", nn::short_name(model)));
 }
 
 core::DescribedOption TrainingOptions::describe_loss(core::OptionList& list) {
@@ -243,6 +253,16 @@ void TrainingOptions::describe(core::OptionList& list) {
   augmentation.describe(list);
   describe_minibatch(list, *this);
   pretraining.describe(list, optimiser.name);
+}
+
+void settle_model(TrainingOptions& options) {
+  std::string_view name = options.model;
+  if (name.starts_with("zoo:")) name.remove_prefix(4);
+  const bool is_gpt = name == "gpt" || name.starts_with("gpt:");
+  if (!is_gpt || options.data.empty() || name.find("vocabulary=") != name.npos) return;
+  const auto dataset = data::Dataset::open(options.data);
+  if (dataset->info().vocabulary == nullptr) return;  // refused later
+  options.model = core::format("zoo:{}", nn::zoo_model_with(name, {{"vocabulary", dataset->info().classes}}));
 }
 
 void settle_rate(TrainingOptions& options) {

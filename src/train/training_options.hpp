@@ -37,6 +37,7 @@ struct TrainingOptions {
   core::Settings loss_settings;        ///< its options, in training
   std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
   std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
+  std::string windows = "disjoint";    ///< the samples of models of texts: see data::Windows
   backend::Augmentation augmentation;  ///< of images, in training
   std::string strategy = "sgd";
   core::Settings strategy_settings;   ///< its options
@@ -92,6 +93,9 @@ struct TrainingOptions {
 inline constexpr const char* network_only = "applies to the training of the network, but `epochs` 0 only pretrains";
 inline constexpr const char* not_timed = "has no effect in a timing run";
 inline constexpr const char* unscored = "needs the validation error, which a timing run does not compute: leave it out";
+
+/// Gives a model of the family gpt the vocabulary of the data, unless it names one.
+void settle_model(TrainingOptions& options);
 
 /// The schedule's rate and number of epochs from the other options.
 void settle_rate(TrainingOptions& options);

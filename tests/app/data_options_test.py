@@ -33,6 +33,8 @@ VALUES = {
         "missing-labels": ("--from @missing.csv", "leave-out"), "separator": ("--from @spaces.csv --label 3", "space"),
         "decimal": ("--from @commas.csv --separator semicolon", "comma"), "valid-from": "@other.csv", "test-from": "@other.csv", "test": 3,
         "header": ("--from @numbers.csv", "yes")},
+    "import-text": OF_FILE | {
+        "from": "@other.csv", "tokens": "characters", "valid": 0.2, "test": 0.2, "cut": ("--from @chapters --valid 0.4", "documents")},
     "import-kaldi": OF_FILE | {
         "features": "@other.ark", "alignments": "@other-ali.ark", "valid-features": "@others.ark",
         "valid-alignments": ("--valid-features @others.ark", "@others-ali.ark"), "test-features": "@others.ark",
@@ -95,6 +97,9 @@ class Sources:
         image_files.write_npz(self.folder / "import-numpy/arrays.npz", arrays(z=x))
         image_files.write_npz(self.folder / "bytes.npz", arrays(x_train=image_files.npy((SAMPLES, 3), pixels(3 * SAMPLES - 1) + b"\xff", "|u1")))
         image_files.write_npz(self.folder / "images.npz", arrays(x_train=image_files.npy((SAMPLES, 3, 5, 3), pixels(45 * SAMPLES), "|u1")))
+        (self.folder / "chapters").mkdir()
+        for chapter in range(3):
+            self.text(f"chapters/{chapter}.txt", f"Chapter {chapter}.\n" * (chapter + 2))
         self.text("other.csv", table().replace("0.", "1."))
         self.text("numbers.csv", "".join(f"{i % 3},{i % 5},{i % 2}\n" for i in range(SAMPLES)))
         self.text("missing.csv", "a,b,c\n" + "".join(f"{i},{i % 5},{('x', 'y', 'NA')[i % 3]}\n" for i in range(SAMPLES)))

@@ -72,12 +72,22 @@ class Examples(FolderTest):
         (cls.folder / "flowers.csv").write_text("length,width,species\n" + "".join(
             f"{i % 5 + 1}.5,{i},{('iris', 'rose')[i % 2]}\n" for i in range(20)))
         write_kaldi_tables(cls.folder)
+        (cls.folder / "sonnets.txt").write_text("Shall I compare thee to a summer's day?\n" * 20)
+        cls.run_of_text()
         record_digits(cls.folder / "recordings", 12)
         (cls.folder / "text").write_text("\n".join(TEXT) + "\n")
         (cls.folder / "other-text").write_text("\n".join(UNSEEN) + "\n")
         shutil.copy(ROOT / "tests/app/cntk/speech.cntk", cls.folder)
         for name in ("sim", "experiments"):
             (cls.folder / name).symlink_to(ROOT / name)
+
+    @classmethod
+    def run_of_text(cls) -> None:
+        """What the examples of `sample` take."""
+        run("data", "import-text", "--from", cls.folder / "sonnets.txt", "--tokens", "characters", "--name", "s", "--out",
+            cls.folder / "text.h5").check_returncode()
+        run("train", "--data", cls.folder / "text.h5", "--model", "gpt:layers=1,heads=1,width=8,context=8", "--learning-rate", 0.01, "--epochs", 1,
+            "--blocks", 1, "--out", cls.folder / "runs/sonnets").check_returncode()
 
     def test_all_examples_run(self):
         environment = {**os.environ, "PATH": os.pathsep.join(

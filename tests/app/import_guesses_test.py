@@ -43,6 +43,7 @@ LEFT_OUT = {  # something next to what is read
                       "train", "2 .bmp, 1 .gif, 1 .webp, 1 without an ending"),
     "import-numpy": (lambda f: npz(f, x_dev=pixels(9), sample_weight=b""), "2 arrays", "sample_weight, x_dev", "--arrays"),
     "import-kaldi": (lambda f: write(f / "ali.ark", (f / "ali.ark").read_text() + "u9 0 0\n"), "1 alignment ", "u9"),
+    "import-text": (lambda f: write(f / "empty.txt", b""), "empty", "empty.txt"),
     "import-fsdd": (lambda f: write(f / "recordings/7_anna.wav", b""), "left out 1 name ", "7_anna.wav"),
 }
 ONE_CLASS = {
@@ -99,8 +100,8 @@ class Importers(FolderTest):
             with self.subTest(command):
                 said = self.said(self.source(command))
                 self.assertRegex(said[0], r"out\.h5: \d+ training, ")
-                self.assertTrue(any(line.startswith(("features: ", "images: ")) for line in said), said)
-                self.assertTrue(any(line.startswith("classes: ") for line in said), said)
+                self.assertTrue(any(line.startswith(("features: ", "images: ", "text: ")) for line in said), said)
+                self.assertTrue(any(line.startswith(("classes: ", "vocabulary: ")) for line in said), said)
                 self.assertGreaterEqual(len(said), 5, "and where it took it from")
                 self.assertEqual(self.warnings(said), [])
 
@@ -109,7 +110,8 @@ class Importers(FolderTest):
             with self.subTest(command):
                 source = self.source(command)
                 self.assertIn(" 0 validation, ", self.said(source)[0])
-                self.assert_refused(run(*source, "--valid", 5000), "uses up all", "--valid")
+                if command != "import-text":  # whose sets are shares
+                    self.assert_refused(run(*source, "--valid", 5000), "uses up all", "--valid")
         self.assertTrue(any("the next 1 for validation" in line for line in self.said(self.source("import-fsdd"))))
         source = self.source("import-fsdd")
         source[source.index("--valid") + 1] = 40
@@ -125,7 +127,7 @@ class Importers(FolderTest):
                     self.assertIn(word, warnings[0])
 
     def test_labels_that_are_hardly_classes_are_named(self):
-        self.assertEqual(set(SOURCES) - set(ONE_CLASS), {"import-fsdd"})  # always has ten words
+        self.assertEqual(set(SOURCES) - set(ONE_CLASS), {"import-fsdd", "import-text"})  # always ten words; no labels
         self.assertEqual(set(ONE_CLASS) - set(EMPTY_CLASSES), {"import-cifar", "import-images"})  # know their classes
         for catalogue, words in ((ONE_CLASS, "the same label"), (EMPTY_CLASSES, "have no training sample")):
             for command, change in catalogue.items():

@@ -72,6 +72,11 @@ def kaldi_text(frames: dict[str, list[list[float]]]) -> str:
     return "".join(f"{name} [\n" + "\n".join(" ".join(map(repr, row)) for row in rows) + " ]\n" for name, rows in frames.items())
 
 
+def write_prose(folder: Path) -> list:
+    (folder / "prose.txt").write_text("the cat sat on the mat, and the dog lay by the log. " * 4)
+    return ["--from", folder]
+
+
 def write_kaldi(folder: Path) -> list:
     draw = random.Random(5)
     (folder / "feats.ark").write_text(kaldi_text({f"u{u}": [[draw.gauss(0, 1) for _ in range(3)] for _ in range(6)] for u in range(4)}))
@@ -85,5 +90,6 @@ def write_fsdd(folder: Path) -> list:
 
 
 SOURCES: dict[str, Callable[[Path], list]] = {
+    "import-text": write_prose,
     "import-idx": write_idx, "import-cifar": write_cifar, "import-images": write_images, "import-numpy": write_numpy,
     "import-csv": write_csv, "import-kaldi": write_kaldi, "import-fsdd": write_fsdd}

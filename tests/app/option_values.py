@@ -19,7 +19,7 @@ VALUES = {
     # Local optimisers.
     "beta1": ("0.5", ""), "beta2": ("0.5", ""), "epsilon": ("0.1", ""), "lars-trust": ("0.1", ""), "qhm-nu": ("0.3", ""),
     "momentum": ("0.5", ""), "momentum-time-constant": ("100", ""), "unit-gain-momentum": ("true", ""), "l2": ("0.1", ""),
-    "l2-on": ("weights", "--l2 0.1"), "clip-gradient": ("0.001", ""), "clip": ("norm", "--clip-gradient 0.001"), "max-norm": ("0.1", ""),
+    "l2-on": ("weights", "--l2 0.1"), "clip-gradient": ("0.001", ""), "clip": ("global", "--clip-gradient 0.001"), "max-norm": ("0.1", ""),
     "optimiser": ("sgd", ""),
     # Rates.
     "learning-rate": ("0.2", ""), "learning-rate-per": ("sample", ""), "lr-per-sample": ("0.01", ""), "warm-up": ("1", ""),
@@ -36,7 +36,7 @@ VALUES = {
     "patience-measure": ("loss", "--patience 1 --epochs 8 --learning-rate 0.001"), "patience-gain": ("0.9", "--patience 1 --epochs 4 --learning-rate 0.03"),
     "validations": ("2", ""), "ema-decay": ("0.5", ""), "keep-best": ("true", "--learning-rate 3 --epochs 6"),
     "context": ("2+0", "--context 1+1 --model 24-12-6:sigmoid"), "data": ("{other}", ""), "init": ("{checkpoint}", ""),
-    "chunks": ("3-5+2", "--model {recurrent}"), "sync-batch-norm": ("true", "--model {normalised} --strategy data_parallel"),
+    "chunks": ("3-5+2", "--model {recurrent}"), "windows": ("random", "--data {text} --model gpt:layers=1,heads=1,width=4,context=4"), "sync-batch-norm": ("true", "--model {normalised} --strategy data_parallel"),
     "augment-pad": ("1", "--model {image_net}"), "augment-flip": ("true", "--model {image_net}"),
     "augment-cutout": ("1", "--model {image_net}"),
     "auto-minibatch": ("true", "--epochs 3"), "minibatch-tuning-frequency": ("2", "--epochs 3 --auto-minibatch"),
@@ -104,6 +104,9 @@ class OptionValues(CliTest):
         cls.files["bits"], table = cls.folder / "bits.h5", cls.folder / "bits.csv"
         table.write_text("a,b,c,d,e,f,g,h,class\n" + "".join(",".join([*f"{37 * i % 256:08b}", str(i % 6)]) + "\n" for i in range(200)))
         run("data", "import-csv", "--from", table, "--out", cls.files["bits"], "--name", "bits", "--valid", 40).check_returncode()
+        cls.files["text"], prose = cls.folder / "text.h5", cls.folder / "prose.txt"
+        prose.write_text("the cat sat on the mat. " * 10)
+        run("data", "import-text", "--from", prose, "--out", cls.files["text"], "--name", "prose", "--valid", 0.2).check_returncode()
         platform = Path(PLATFORM).read_text()
         cls.files["segments"].write_text(platform.replace("[message]\n", "[message]\nsegment = \"64B\"\n"))
         cls.files["uneven"].write_text(platform + "\n[[fault]]\nat = \"0s\"\nkind = \"worker\"\nid = 1\nfactor = 0.25\n")

@@ -79,9 +79,17 @@ class Documents(unittest.TestCase):
         made = subprocess.run([PROGRAM, "data", "import-idx", "--from", FASHION_MNIST, "--name", "fashion-mnist", "--valid", "5000", "--out",
                                self.folder / "data/fashion-mnist.h5"], capture_output=True, text=True)
         self.assertEqual(made.returncode, 0, made.stderr)
+        self.make_text()
         for page in WITH_FASHION_MNIST:
             run_blocks(self, page, self.folder)
             shutil.rmtree(self.folder / "runs", ignore_errors=True)
+
+    def make_text(self) -> None:
+        """data/kjv.h5 of the front page; of other words where the package bible-kjv-text is missing."""
+        verses = subprocess.run(["bible", "-f", "gen1:1-gen9:29"], capture_output=True, text=True).stdout if shutil.which("bible") else ""
+        (self.folder / "verses.txt").write_text(verses or "In the beginning was the word of the page.\n" * 400)
+        subprocess.run([PROGRAM, "data", "import-text", "--from", self.folder / "verses.txt", "--tokens", "characters", "--valid", "0.05", "--name",
+                        "kjv", "--out", self.folder / "data/kjv.h5"], check=True, capture_output=True)
 
     def test_every_make_target_on_the_pages_exists(self):
         pages = "\n".join(page.read_text() for page in all_pages() if page.name != "CHANGELOG.md")  # which names what is gone

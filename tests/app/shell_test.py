@@ -101,7 +101,7 @@ class BashCompletion(CliTest):
     def test_commands_and_those_below_them(self):
         self.assertEqual(set(self.complete("")), {*help_commands(), *options_of([])})
         self.assertEqual(self.complete("sim"), ["simulate"])
-        self.assertEqual(set(self.complete("data", "imp")), {"import-idx", "import-cifar", "import-images", "import-numpy", "import-csv", "import-kaldi", "import-fsdd"})
+        self.assertEqual(set(self.complete("data", "imp")), {"import-idx", "import-cifar", "import-images", "import-numpy", "import-csv", "import-text", "import-kaldi", "import-fsdd"})
         self.assertEqual(self.complete("data", "generate", "--sep"), ["--separation"])
 
     def test_every_option_of_every_command(self):

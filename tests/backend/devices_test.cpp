@@ -13,6 +13,7 @@
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/add_columns.hpp"
 #include "backend/kernels/affine.hpp"
+#include "backend/kernels/attention.hpp"
 #include "backend/kernels/bias_gradient.hpp"
 #include "backend/kernels/block_filter.hpp"
 #include "backend/kernels/clamp.hpp"
@@ -21,6 +22,7 @@
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/copy_columns.hpp"
 #include "backend/kernels/descend.hpp"
+#include "backend/kernels/embedding.hpp"
 #include "backend/kernels/fill.hpp"
 #include "backend/kernels/gemm.hpp"
 #include "backend/kernels/group_norm.hpp"
@@ -31,9 +33,12 @@
 #include "backend/kernels/moment_filter.hpp"
 #include "backend/kernels/momentum_update.hpp"
 #include "backend/kernels/move_towards.hpp"
+#include "backend/kernels/multiply.hpp"
 #include "backend/kernels/orthonormalise.hpp"
 #include "backend/kernels/pool.hpp"
+#include "backend/kernels/positions.hpp"
 #include "backend/kernels/quantise.hpp"
+#include "backend/kernels/row_norm.hpp"
 #include "backend/kernels/sampling.hpp"
 #include "backend/kernels/scale.hpp"
 #include "backend/kernels/select.hpp"
@@ -84,6 +89,19 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   device.run(GroupNormForward{grouped, 1e-3f, Activation::relu, a.first(40), c.first(8), c.subspan(8, 8), b.first(40)});
   device.run(GroupNormBackward{grouped, a.first(40), c.first(8), c.subspan(8, 8), b.first(40), 0, d.first(40)});
   device.run(GroupNormGradient{grouped, a.first(40), c.subspan(8, 8), b.first(40), 0, c.first(8)});
+  const RowNormShape normalised{5, 8, true, true};
+  device.run(RowNormForward{normalised, 1e-3f, a.first(40), c.first(16), c.subspan(16, 10), b.first(40)});
+  device.run(RowNormBackward{normalised, a.first(40), c.first(16), c.subspan(16, 10), b.first(40), 0, d.first(40)});
+  device.run(RowNormGradient{normalised, a.first(40), c.subspan(16, 10), b.first(40), 0, c.first(16)});
+  const DeviceArray<std::int32_t> tokens(device, 5);
+  device.run(EmbeddingForward{10, tokens.span(), a, b});
+  for (const float keep : {0.f, 1.f}) device.run(EmbeddingGradient{10, tokens.span(), b, keep, a});
+  device.run(AddPositions{{1, 5}, 10, a, b, c});
+  device.run(PositionsGradient{{1, 5}, 10, a, 0, b});
+  const AttentionShape attention{{2, 3}, 2, 1};
+  device.run(AttentionForward{attention, a.first(36), b.first(12), c.first(12)});
+  device.run(AttentionBackward{attention, a.first(36), b.first(12), c.first(12), c.subspan(12, 12), 0, d.first(36)});
+  for (const float keep : {0.f, 1.f}) device.run(Multiply{a, b, keep, c});
   device.run(LrnForward{{10, 5, 3}, 0.5f, 0.75f, 1, a, b, c});
   device.run(LrnBackward{{10, 5, 3}, 0.5f, 0.75f, a, b, c, d, 0, d});
   const SideBySide both{10, 2, {{3, 2}}};
@@ -229,9 +247,10 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
     const auto kernel = static_cast<KernelId>(k);
     CAPTURE(kernel_name(kernel));
     CHECK(find_kernel(kernel_name(kernel)) == kernel);
-    const auto with_option = {KernelId::descend,        KernelId::quantise,     KernelId::dequantise,
-                              KernelId::select_largest, KernelId::scatter_add,  KernelId::lstm_forward,
-                              KernelId::lstm_backward,  KernelId::lstm_gradient};
+    const auto with_option = {KernelId::descend,        KernelId::quantise,      KernelId::dequantise,
+                              KernelId::select_largest, KernelId::scatter_add,   KernelId::lstm_forward,
+                              KernelId::lstm_backward,  KernelId::lstm_gradient, KernelId::embedding_gradient,
+                              KernelId::multiply};
     const bool has_option = std::find(with_option.begin(), with_option.end(), kernel) != with_option.end();
     const std::uint64_t more = kernel == KernelId::momentum_update ? 3 : has_option ? 1 : 0;
     if (kernel != KernelId::affine_descend) CHECK(times->calls[k] == 1 + more);

@@ -3,15 +3,21 @@
 #include "backend/kernels/activate.hpp"
 #include "backend/kernels/activation_gradient.hpp"
 #include "backend/kernels/add_columns.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/attention.hpp"
 #include "backend/kernels/augment.hpp"
 #include "backend/kernels/batch_norm.hpp"
 #include "backend/kernels/concatenate.hpp"
 #include "backend/kernels/convolution.hpp"
 #include "backend/kernels/descend.hpp"
 #include "backend/kernels/dropout.hpp"
+#include "backend/kernels/embedding.hpp"
 #include "backend/kernels/group_norm.hpp"
 #include "backend/kernels/lrn.hpp"
+#include "backend/kernels/multiply.hpp"
 #include "backend/kernels/pool.hpp"
+#include "backend/kernels/positions.hpp"
+#include "backend/kernels/row_norm.hpp"
 #include "backend/kernels/sum.hpp"
 #include "backend/kernels/sync_batch_norm.hpp"
 #include "core/format.hpp"
@@ -102,6 +108,59 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
           const auto numbers = desk.rows(rows);
           device.run(Augment{random, numbers, 5, 4, 3, augmentation, desk.in(rows * 60), desk.out(rows * 60)});
         });
+  for (const bool centred : {true, false})
+    for (const bool shifted : {true, false})
+      add(core::format("row_norm {} {}", centred, shifted), [=](Device& device, Desk& desk) {
+        const RowNormShape shape{rows, columns, centred, shifted};
+        const auto x = desk.in(n, 3), parameters = desk.in(shape.parameters()), used = desk.out(2 * rows);
+        device.run(RowNormForward{shape, 1e-2f, x, parameters, used, desk.out(n)});
+        const auto dy = desk.in(n);
+        device.run(RowNormBackward{shape, x, parameters, used, dy, 0, desk.out(n)});
+        device.run(RowNormBackward{shape, x, parameters, used, dy, 1, desk.in(n)});
+        device.run(RowNormGradient{shape, x, used, dy, 0, desk.out(shape.parameters())});
+        device.run(RowNormGradient{shape, x, used, dy, 1, desk.in(shape.parameters())});
+      });
+  add("embedding", [=](Device& device, Desk& desk) {
+    constexpr std::size_t vocabulary = 5;
+    std::vector<std::int32_t> said;
+    for (std::size_t row = 0; row < rows; ++row) said.push_back(static_cast<std::int32_t>((7 * row + row / 3) % vocabulary));
+    const auto tokens = desk.labels(said);
+    device.run(EmbeddingForward{columns, tokens, desk.in(vocabulary * columns), desk.out(n)});
+    const auto dy = desk.in(n);
+    for (const float keep : {0.f, 0.5f, 1.f})
+      device.run(EmbeddingGradient{columns, tokens, dy, keep,
+                                   keep == 0 ? desk.out(vocabulary * columns) : desk.in(vocabulary * columns)});
+  });
+  for (const std::size_t sequences : {std::size_t{1}, rows})
+    add(core::format("positions in {}", sequences), [=](Device& device, Desk& desk) {
+      const WindowRows windows{sequences, rows / sequences};
+      const std::size_t table = (windows.steps + 2) * columns;
+      device.run(AddPositions{windows, columns, desk.in(n), desk.in(table), desk.out(n)});
+      const auto dy = desk.in(n);
+      device.run(PositionsGradient{windows, columns, dy, 0, desk.out(table)});
+      device.run(PositionsGradient{windows, columns, dy, 1, desk.in(table)});
+    });
+  for (const std::size_t sequences : {std::size_t{1}, rows})
+    add(core::format("attention in {}", sequences), [=](Device& device, Desk& desk) {
+      const AttentionShape shape{{sequences, rows / sequences}, 1, columns};
+      const auto x = desk.in(3 * n), sums = desk.out(rows), y = desk.out(n);
+      device.run(AttentionForward{shape, x, sums, y});
+      const auto dy = desk.in(n);
+      device.run(AttentionBackward{shape, x, sums, y, dy, 0, desk.out(3 * n)});
+      device.run(AttentionBackward{shape, x, sums, y, dy, 1, desk.in(3 * n)});
+    });
+  add("multiply", [=](Device& device, Desk& desk) {
+    const auto a = desk.in(n), b = desk.in(n);
+    device.run(Multiply{a, b, 0, desk.out(n)});
+    device.run(Multiply{a, b, 0.5f, desk.in(n)});
+  });
+  add("affine without bias", [=](Device& device, Desk& desk) {
+    const auto x = desk.in(n), w = desk.in(3 * columns);
+    for (const Activation f : {Activation::identity, Activation::tanh}) {
+      device.run(AffineForward{rows, columns, 3, x, w, {}, f, desk.out(3 * rows)});
+      device.run(AffineReverse{rows, 3, columns, x, w, {}, f, desk.out(3 * rows)});
+    }
+  });
   add("batch_norm of two workers", [=](Device& device, Desk& desk) {
     const ChannelShape shape{3 * rows, columns};
     const std::size_t size = statistics_size(columns);

@@ -214,9 +214,9 @@ TEST_CASE("files that are no Paragrad data files say so", "[data]") {
   SECTION("of a later version") {
     samples_file(path);
     auto file = Hdf5File::revise(path);
-    file.set_count("/", "version", 4);
+    file.set_count("/", "version", 5);
     file.finish();
-    CHECK_THROWS_WITH(Dataset::open(path), contains_text("format version 4") && contains_text("reads versions 1 to 3"));
+    CHECK_THROWS_WITH(Dataset::open(path), contains_text("format version 5") && contains_text("reads versions 1 to 4"));
   }
   SECTION("without an attribute") {
     auto file = Hdf5File::create(path);

@@ -7,13 +7,19 @@
 #include "nn/ops/activate.hpp"
 #include "nn/ops/add.hpp"
 #include "nn/ops/affine.hpp"
+#include "nn/ops/attention.hpp"
 #include "nn/ops/batch_norm.hpp"
 #include "nn/ops/concatenate.hpp"
 #include "nn/ops/convolution.hpp"
 #include "nn/ops/dropout.hpp"
+#include "nn/ops/embedding.hpp"
 #include "nn/ops/group_norm.hpp"
+#include "nn/ops/head.hpp"
 #include "nn/ops/lrn.hpp"
+#include "nn/ops/multiply.hpp"
 #include "nn/ops/pool.hpp"
+#include "nn/ops/positions.hpp"
+#include "nn/ops/row_norm.hpp"
 #include "nn/ops/split_channels.hpp"
 
 namespace paragrad::test {
@@ -51,12 +57,27 @@ inline nn::Graph normalising_network(std::size_t inputs, std::size_t classes) {
   return std::move(graph).build(graph.add("last", nn::Affine(classes), {sum}));
 }
 
+/// A transformer with every operation on texts, of `classes` tokens; with weights that make a difference.
+inline nn::Graph text_network(bool rms, std::size_t classes) {
+  using backend::Activation;
+  nn::GraphBuilder graph = nn::GraphBuilder::of_text({classes, 4});
+  const nn::ValueId e = graph.add("table", nn::Embedding(classes, 6, 0.5), {nn::GraphBuilder::input});
+  const nn::ValueId x = graph.add("positions", nn::Positions(5, 0.5), {e});
+  const nn::ValueId a = graph.add("norm", nn::RowNorm({.centred = !rms, .shift = !rms, .epsilon = 0.1}), {x});
+  const nn::ValueId qkv = graph.add("qkv", nn::Affine(18, {}, {}, {.bias = rms, .deviation = 0.5}), {a});
+  const nn::ValueId sum = graph.add("sum", nn::Add(), {x, graph.add("attention", nn::Attention(2), {qkv})});
+  const nn::ValueId gate = graph.add("silu", nn::Activate(Activation::silu), {graph.add("gate", nn::Affine(6), {sum})});
+  const nn::ValueId gated = graph.add("gated", nn::Multiply(), {gate, sum});
+  return std::move(graph).build(graph.add("head", nn::Head(classes, 0.5), {gated}, graph.parameters_of(e)));
+}
+
 /// Small networks from 6 or, to fit test data, `inputs` features to `classes` outputs that the notation cannot describe. Any
 /// other name is read as the notation.
 inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::size_t classes = 4) {
   using backend::Activation;
   if (name == "images") return image_network(inputs, classes);
   if (name == "normalising") return normalising_network(inputs, classes);
+  if (name.starts_with("text")) return text_network(name == "text_rms", classes);
   nn::GraphBuilder graph({{inputs}});
   const nn::ValueId x = graph.add("first", nn::Affine(8, Activation::tanh), {nn::GraphBuilder::input});
   const nn::ValueId h = graph.add("first/tanh", nn::Activate(Activation::tanh), {x});

@@ -18,23 +18,70 @@ using namespace paragrad::nn::testing;
 namespace {
 
 /// A value other than the default for each option.
-const std::map<std::string, std::string> values{
-    {"outputs", "6"}, {"size", "2"},   {"height", "1"},   {"width", "1"},      {"stride", "2"},    {"dilation", "2"},
-    {"zeros", "0"},   {"groups", "2"}, {"bias", "false"}, {"momentum", "0.9"}, {"epsilon", "0.5"}, {"alpha", "0.5"},
-    {"beta", "0.5"},  {"k", "2"},      {"p", "0.2"},      {"pad", "1"},        {"flip", "true"},   {"cutout", "2"}};
+const std::map<std::string, std::string> values{{"outputs", "6"},
+                                                {"size", "2"},
+                                                {"height", "1"},
+                                                {"width", "1"},
+                                                {"stride", "2"},
+                                                {"dilation", "2"},
+                                                {"zeros", "0"},
+                                                {"groups", "2"},
+                                                {"bias", "false"},
+                                                {"momentum", "0.9"},
+                                                {"epsilon", "0.5"},
+                                                {"alpha", "0.5"},
+                                                {"beta", "0.5"},
+                                                {"k", "2"},
+                                                {"p", "0.2"},
+                                                {"pad", "1"},
+                                                {"flip", "true"},
+                                                {"cutout", "2"},
+                                                {"tokens", "12"},
+                                                {"context", "7"},
+                                                {"heads", "2"},
+                                                {"deviation", "0.3"},
+                                                {"rms_norm shift", "true"},
+                                                {"shift", "false"}};
+
+/// The key of an option among the values: with its operation where that one's default is another.
+std::string key_of(const std::string& operation, const std::string& option) {
+  const std::string own = operation + " " + option;
+  return values.contains(own) ? own : option;
+}
+
+/// Operations on windows of a text.
+bool reads_text(const std::string& operation) {
+  return operation == "embedding" || operation == "positions" || operation == "attention" || operation == "head";
+}
 
 /// What the operation cannot do without, and what makes its options count.
 std::string needed(const std::string& operation) {
   if (operation == "affine" || operation == "convolution") return " outputs=4";
   if (operation == "group_norm") return " groups=4";
+  if (operation == "embedding") return " tokens=9 width=6";
+  if (operation == "positions") return " context=4";
+  if (operation == "head") return " outputs=4";
   return operation == "lrn" ? " alpha=0.1" : "";
+}
+
+/// `options` with another value for the option of this name.
+std::string with(std::string options, const std::string& name, const std::string& own) {
+  const std::size_t begin = options.find(" " + name + "=");
+  if (begin == options.npos) return options + own;
+  return options.replace(begin, std::min(options.find(' ', begin + 1), options.size()) - begin, own);
 }
 
 /// input and weighted input, then the operation, followed by a function that is fused into it unless its argument is used
 /// twice.
 std::string network_of(const std::string& operation, const std::string& options, bool fused) {
+  if (reads_text(operation)) {
+    const std::string before = operation == "embedding" ? "" : "e = embedding input tokens=9 width=6; ";
+    return core::format("input tokens=9 context=4; {}a = {} {}{}; r = relu a; {}y = affine {} outputs=3; ", before,
+                        operation, before.empty() ? "input" : "e", options, fused ? "" : "s = add r a; ", fused ? "r" : "s");
+  }
   const bool first = operation == "augment";
-  const std::string from = first ? "input" : "c", both = operation == "add" || operation == "concatenate" ? " c" : "";
+  const std::string from = first ? "input" : "c",
+                    both = operation == "add" || operation == "multiply" || operation == "concatenate" ? " c" : "";
   return core::format("input 8x8x4; {}a = {} {}{}{}; r = relu a; {}y = affine {} outputs=3; ",
                       first ? "" : "c = convolution input outputs=4 size=1; ", operation, from, both, options,
                       fused ? "" : "s = add r a; ", fused ? "r" : "s");
@@ -57,6 +104,12 @@ std::vector<double> computed_by(const std::string& text) {
   for (const std::size_t begin : {0u, 8u, 16u}) {
     data::Batch batch = samples.part(begin, begin + 8);
     batch.rows = rows;
+    const std::vector<std::int32_t> tokens{0, 8, 3, 3, 1, 5, 8, 2};
+    const std::vector<std::uint32_t> active{2, 2, 2, 2};
+    if (model.graph().tokens()) {
+      batch.tokens = tokens;
+      batch.active = active;
+    }
     model.forward(*device, parameters, batch, begin < 16);
     found.push_back(loss_of(*device, model, "cross_entropy", batch));
     if (begin == 16) break;
@@ -76,11 +129,11 @@ TEST_CASE("every option of every operation changes what a network computes, with
       for (const double value : plain) REQUIRE(std::isfinite(value));
       for (const core::OptionInfo& option : operation.options) {
         CAPTURE(operation.name, option.name, fused);
-        REQUIRE(values.contains(option.name));
-        used.insert(option.name);
-        const std::string before = needed(operation.name), own = " " + option.name + "=";
-        const std::string others = before.starts_with(own) ? "" : before;
-        CHECK(computed_by(network_of(operation.name, others + own + values.at(option.name), fused)) != plain);
+        const std::string key = key_of(operation.name, option.name);
+        REQUIRE(values.contains(key));
+        used.insert(key);
+        const std::string own = " " + option.name + "=" + values.at(key);
+        CHECK(computed_by(network_of(operation.name, with(needed(operation.name), option.name, own), fused)) != plain);
       }
     }
   }

@@ -89,7 +89,7 @@ TEST_CASE("the zoo's convolutional networks have the published parameters, tenso
 }
 
 TEST_CASE("every network of the zoo is counted here", "[nn]") {
-  std::set<std::string> counted{"dnn63m", "dblstm"}, all;
+  std::set<std::string> counted{"dnn63m", "dblstm", "gpt"}, all;
   for (const Published& net : convolutional) counted.insert(net.name);
   for (const core::EntryInfo& entry : nn::zoo_catalogue().entries) all.insert(entry.name);
   CHECK(counted == all);
@@ -101,6 +101,19 @@ TEST_CASE("the zoo's speech networks have the published parameters", "[nn]") {
   CHECK(totals(nn::make_zoo_model("dblstm")).parameters == 11'686'488);
   CHECK(Counted("dnn63m", 1).forward.of(KernelKind::gemm).flops / 10'000 == 12'582);  // 125.83 Mflop per frame
   CHECK(Counted("dblstm", 1).forward.of(KernelKind::gemm).flops == 2 * 11'659'264);   // weights without peepholes
+}
+
+TEST_CASE("gpt has the published parameters", "[nn]") {
+  // nanoGPT prints 10.65 M and 124.44 M, the first without its positions: 10,646,784 + 256·384; GPT-2's file has
+  // 124,439,808.
+  const auto count = [](const char* name) { return nn::make_graph(name).parameter_count(); };
+  CHECK(count("gpt:baby,vocabulary=65") == 10'646'784 + 256 * 384);
+  CHECK(count("gpt:124m") == 124'439'808);
+  CHECK(count("gpt:124m,tied=false") == 124'439'808 + 50257 * 768);
+  CHECK(count("gpt:nano,vocabulary=65") == 65 * 128 + 64 * 128 + 4 * (12 * 128 * 128 + 2 * 128) + 128);
+  CHECK(nn::make_graph("gpt:nano,layers=2").parameter_count() == nn::make_graph("zoo:gpt:nano,layers=2").parameter_count());
+  CHECK_THROWS_WITH(nn::make_graph("gpt:heads=3"), contains_text("3 heads cannot share a width of 128"));
+  CHECK_THROWS_WITH(nn::make_graph("gpt:nano2"), contains_text("'nano2' is not KEY=VALUE"));
 }
 
 TEST_CASE("a convolution is counted as moving its input, its output and its weights once", "[nn]") {
@@ -129,9 +142,14 @@ TEST_CASE("the zoo can be trained, but for LSTMs without sequences, whose costs 
 TEST_CASE("every option of a network of the zoo changes the network", "[nn]") {
   const auto outline = [](const std::string& name) {
     const nn::Graph graph = nn::make_zoo_model(name);
-    return std::tuple(graph.parameter_count(), graph.nodes().size(), graph.inputs(), graph.outputs());
+    std::string names;
+    for (const nn::Node& node : graph.nodes()) names += node.op->name() + ";";
+    return std::tuple(graph.parameter_count(), names, graph.inputs(), graph.outputs());
   };
-  const std::map<std::string, std::string> values{{"depth", "32"}, {"side", "24"}, {"channels", "2"}, {"classes", "7"}};
+  const std::map<std::string, std::string> values{
+      {"depth", "32"},   {"side", "24"},    {"channels", "2"}, {"classes", "7"},    {"layers", "3"},
+      {"heads", "2"},    {"width", "64"},   {"context", "32"}, {"vocabulary", "9"}, {"norm", "rms"},
+      {"mlp", "swiglu"}, {"bias", "false"}, {"tied", "false"}, {"dropout", "0.1"}};
   for (const core::EntryInfo& entry : nn::zoo_catalogue().entries)
     for (const core::OptionInfo& option : entry.options) {
       CAPTURE(entry.name, option.name);

@@ -112,7 +112,7 @@ TEST_CASE("measuring a simulated machine gives back the times of its kernels", "
   const Roofline roofline(truth.device);
   const MeasuredTimes times(found.device);
   const auto meta = backend::make_device("meta");
-  REQUIRE(found.device.kernels.size() == backend::kernel_count - 1);
+  REQUIRE(found.device.kernels.size() == backend::kernel_count - 3);
   core::Arena memory = meta->allocate(100'000);
   const auto part = [&](std::size_t count) { return memory.span().first(count); };
   const auto check = [&](KernelId kernel, const backend::CallSize& size, auto call) {

@@ -7,18 +7,23 @@ namespace paragrad::backend::cpu {
 
 namespace {
 
-/// y = f(y + bias)
+/// y = f(y + bias); there may be no bias (null).
 template <Activation f>
 class AddBiasAndActivate final : public Finish {
  public:
-  AddBiasAndActivate(std::size_t stride, const float* bias, float* y) : stride_(stride), bias_(bias), y_(y) {}
+  AddBiasAndActivate(std::size_t stride, std::span<const float> bias, float* y)
+      : stride_(stride), bias_(bias.empty() ? nullptr : bias.data()), y_(y) {}
+  bool changes() const { return bias_ != nullptr || f != Activation::identity; }
   const float* reads() const override { return nullptr; }
 
   void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const override {
     for (std::size_t i = row; i < row + rows; ++i) {
       float* y = y_ + i * stride_ + column;
-      transform(
-          columns, y, [](Vector z, Vector b) { return activate<f>(z + b); }, y, bias_ + column);
+      if (bias_ == nullptr)
+        transform(columns, y, activate<f>, y);
+      else
+        transform(
+            columns, y, [](Vector z, Vector b) { return activate<f>(z + b); }, y, bias_ + column);
     }
   }
 
@@ -110,17 +115,17 @@ void run(Workspace&, const Descend& kernel) {
 
 void run(Workspace& workspace, const AffineForward& kernel) {
   with_fused(kernel.f, [&]<Activation constant>() {
-    const AddBiasAndActivate<constant> finish(kernel.out, kernel.bias.data(), kernel.y.data());
+    const AddBiasAndActivate<constant> finish(kernel.out, kernel.bias, kernel.y.data());
     multiply(workspace.packed, kernel.batch, kernel.out, kernel.in, {kernel.x.data(), kernel.in},
-             {kernel.w.data(), kernel.out}, 0, kernel.y.data(), &finish);
+             {kernel.w.data(), kernel.out}, 0, kernel.y.data(), finish.changes() ? &finish : nullptr);
   });
 }
 
 void run(Workspace& workspace, const AffineReverse& kernel) {
   with_fused(kernel.f, [&]<Activation constant>() {
-    const AddBiasAndActivate<constant> finish(kernel.in, kernel.bias.data(), kernel.x.data());
+    const AddBiasAndActivate<constant> finish(kernel.in, kernel.bias, kernel.x.data());
     multiply(workspace.packed, kernel.batch, kernel.in, kernel.out, {kernel.y.data(), kernel.out},
-             {kernel.w.data(), kernel.out, Transpose::yes}, 0, kernel.x.data(), &finish);
+             {kernel.w.data(), kernel.out, Transpose::yes}, 0, kernel.x.data(), finish.changes() ? &finish : nullptr);
   });
 }
 

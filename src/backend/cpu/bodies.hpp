@@ -13,7 +13,7 @@ namespace paragrad::backend::cpu {
 /// Scratch memory of a device's kernels, kept from call to call.
 struct Workspace {
   PackBuffer packed;
-  core::Arena lstm;
+  core::Arena lstm, attention;
   core::Arena images, filters, gradients;  // of convolutions
 };
 

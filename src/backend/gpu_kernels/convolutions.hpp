@@ -61,7 +61,7 @@ void run(auto& gpu, const ConvolutionForward& kernel) {
   convolve(gpu.runtime(), kernel, gpu.runtime().most_patches, patches_for(gpu, shape),
            [&, f = f](const Multiplication& product) {
              if (fused)
-               multiply_and_add(gpu, product, kernel.bias.data(), f);
+               multiply_and_add(gpu, product, kernel.bias, f);
              else
                gpu.runtime().multiply(product);
            });

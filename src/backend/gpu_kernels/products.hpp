@@ -20,9 +20,11 @@ void multiply(auto& gpu, const Multiplication& product) {
   padded.copy_back(gpu.runner());
 }
 
-/// C = f(C + bias[n]) after a product, or fused into it.
-void multiply_and_add(auto& gpu, Multiplication product, const float* bias, Activation f) {
-  if (Multiplication::can_end_with(bias, f)) {
+/// C = f(C + bias[n]) after a product, or fused into it; `all_bias` may be empty.
+void multiply_and_add(auto& gpu, Multiplication product, std::span<const float> all_bias, Activation f) {
+  const float* const bias = all_bias.empty() ? nullptr : all_bias.data();
+  if (bias == nullptr && f == Activation::identity) return multiply(gpu, product);
+  if (bias != nullptr && Multiplication::can_end_with(bias, f)) {
     product.bias = bias;
     product.f = f;
     return multiply(gpu, product);
@@ -45,7 +47,7 @@ void run(auto& gpu, const Gemm& kernel) {
 
 void run(auto& gpu, const AffineForward& kernel) {
   const auto& [batch, in, out, x, w, bias, f, y] = kernel;
-  multiply_and_add(gpu, {batch, out, in, {x.data(), in}, {w.data(), out}, 0, y.data(), out}, bias.data(), f);
+  multiply_and_add(gpu, {batch, out, in, {x.data(), in}, {w.data(), out}, 0, y.data(), out}, bias, f);
 }
 
 void run(auto& gpu, const AffineBackwardInput& kernel) {
@@ -66,7 +68,7 @@ void run(auto& gpu, const AffineDescend& kernel) {
 
 void run(auto& gpu, const AffineReverse& kernel) {
   const auto& [batch, in, out, y, w, bias, f, x] = kernel;
-  multiply_and_add(gpu, {batch, in, out, {y.data(), out}, {w.data(), out, Transpose::yes}, 0, x.data(), in}, bias.data(), f);
+  multiply_and_add(gpu, {batch, in, out, {y.data(), out}, {w.data(), out, Transpose::yes}, 0, x.data(), in}, bias, f);
 }
 
 }  // namespace paragrad::backend::gpu_kernels

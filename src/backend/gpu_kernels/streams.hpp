@@ -53,14 +53,16 @@ struct Decode {
   }
 };
 
-/// y[rows][columns] = f(y + bias[columns]).
+/// y[rows][columns] = f(y + bias[columns]); without a bias (nullptr) f(y).
 struct AddBias {
   static constexpr const char* name = "bias and activation";
   Activation f;
   std::size_t columns;
   const float* bias;
   float* y;
-  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { y[i] = activate(f, y[i] + bias[i % columns]); }
+  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
+    y[i] = activate(f, bias == nullptr ? y[i] : y[i] + bias[i % columns]);
+  }
 };
 
 // ---- bodies ----

@@ -10,7 +10,7 @@
 
 namespace paragrad::backend {
 
-/// y[batch][out] = f(x[batch][in] · w[in][out] + bias[out])
+/// y[batch][out] = f(x[batch][in] · w[in][out] + bias[out]); `bias` may be empty.
 template <class Real>
 struct AffineForwardOf {
   static constexpr KernelId id = KernelId::affine_forward;
@@ -23,14 +23,15 @@ struct AffineForwardOf {
   void check() const {
     expect_size(id, "x", x.size(), batch * in);
     expect_size(id, "w", w.size(), in * out);
-    expect_size(id, "bias", bias.size(), out);
+    if (!bias.empty()) expect_size(id, "bias", bias.size(), out);
     expect_size(id, "y", y.size(), batch * out);
   }
   KernelCost cost() const { return product_cost(batch, in, out); }
   void reference() const {
     GemmOf<Real>{Transpose::no, Transpose::no, batch, out, in, x, w, 0, y}.reference();
     for (std::size_t s = 0; s < batch; ++s)
-      for (std::size_t j = 0; j < out; ++j) y[s * out + j] = activate(f, y[s * out + j] + bias[j]);
+      for (std::size_t j = 0; j < out; ++j)
+        y[s * out + j] = activate(f, bias.empty() ? y[s * out + j] : y[s * out + j] + bias[j]);
   }
   static Example<AffineForwardOf> example(ExampleMemory& memory, std::size_t batch, std::size_t in, std::size_t out) {
     return [=, &memory] {
@@ -181,14 +182,15 @@ struct AffineReverseOf {
   void check() const {
     expect_size(id, "y", y.size(), batch * out);
     expect_size(id, "w", w.size(), in * out);
-    expect_size(id, "bias", bias.size(), in);
+    if (!bias.empty()) expect_size(id, "bias", bias.size(), in);
     expect_size(id, "x", x.size(), batch * in);
   }
   KernelCost cost() const { return product_cost(batch, out, in); }
   void reference() const {
     GemmOf<Real>{Transpose::no, Transpose::yes, batch, in, out, y, w, 0, x}.reference();
     for (std::size_t s = 0; s < batch; ++s)
-      for (std::size_t i = 0; i < in; ++i) x[s * in + i] = activate(f, x[s * in + i] + bias[i]);
+      for (std::size_t i = 0; i < in; ++i)
+        x[s * in + i] = activate(f, bias.empty() ? x[s * in + i] : x[s * in + i] + bias[i]);
   }
   static Example<AffineReverseOf> example(ExampleMemory& memory, std::size_t batch, std::size_t inner, std::size_t columns) {
     return [=, &memory] {

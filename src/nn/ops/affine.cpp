@@ -26,17 +26,20 @@ std::vector<ValueType> Affine::infer(Types inputs) const {
 
 std::vector<ParameterSpec> Affine::parameters(Types inputs) const {
   const std::size_t in = inputs[0].size(), out = outputs_;
-  return {{"weights",
-           {{out, in}},
-           [next = next_, in, out](const core::RandomStream& random, std::span<float> weights) {
-             initialise_weights(next, in, out, random, weights);
-           }},
+  ParameterSpec weights{
+      "weights",
+      {{out, in}},
+      [next = next_, in, out, deviation = form_.deviation](const core::RandomStream& random, std::span<float> all) {
+        deviation > 0 ? initialise_normal(deviation, random, all) : initialise_weights(next, in, out, random, all);
+      }};
+  if (!form_.bias) return {weights};
+  return {weights,
           {"bias", {{out, 1}}, [](const core::RandomStream&, std::span<float> bias) { std::ranges::fill(bias, 0.f); }}};
 }
 
 std::shared_ptr<const Op> Affine::with_activation(backend::Activation f) const {
   if (f_ != backend::Activation::identity) return nullptr;
-  return std::make_shared<const Affine>(outputs_, next_, f);
+  return std::make_shared<const Affine>(outputs_, next_, f, form_);
 }
 
 std::optional<OpPart> Affine::part(Types, std::size_t workers, std::size_t index) const {
@@ -44,12 +47,13 @@ std::optional<OpPart> Affine::part(Types, std::size_t workers, std::size_t index
     throw core::ConfigError(core::format(
         "has {} outputs and cannot be split into {} parts: give a smaller `tensor-parallel`", outputs_, workers));
   const core::Range own = core::part_of(outputs_, workers, index);
-  return OpPart{OpPart::Kind::outputs, std::make_shared<const Affine>(own.size(), next_, f_), {{own}, {own}}};
+  std::vector<std::vector<core::Range>> rows(form_.bias ? 2 : 1, {own});
+  return OpPart{OpPart::Kind::outputs, std::make_shared<const Affine>(own.size(), next_, f_, form_), std::move(rows)};
 }
 
 void Affine::forward(const Pass& pass) const {
   pass.queue().run(backend::AffineForward{pass.rows(), pass.input_type(0).size(), outputs_, pass.x(), pass.parameters(0),
-                                          pass.parameters(1), f_, pass.y()});
+                                          form_.bias ? pass.parameters(1) : std::span<const float>{}, f_, pass.y()});
 }
 
 void Affine::backward_inputs(const Pass& pass) const {
@@ -58,16 +62,18 @@ void Affine::backward_inputs(const Pass& pass) const {
 }
 
 void Affine::backward_parameters(const Pass& pass) const {
-  AffineGradient{pass.rows(), pass.input_type(0).size(), outputs_, pass.x(), pass.dy(), pass.gradient(0), pass.gradient(1)}
-      .run(
-          pass.queue(), [&](core::Range range) { pass.ready(0, range); }, [&](core::Range range) { pass.ready(1, range); });
+  const GradientSink bias = form_.bias ? pass.gradient(1) : GradientSink{};
+  AffineGradient{pass.rows(), pass.input_type(0).size(), outputs_, pass.x(), pass.dy(), pass.gradient(0), bias}.run(
+      pass.queue(), [&](core::Range range) { pass.ready(0, range); }, [&](core::Range range) { pass.ready(1, range); });
 }
 
 void AffineGradient::run(backend::KernelQueue& queue, const GradientReady& ready_weights,
                          const GradientReady& ready_bias) const {
-  queue.run(backend::BiasGradient{rows, outputs, dz, bias.keep, bias.into});
-  descend(queue, bias);
-  ready_bias({0, outputs});
+  if (!bias.into.empty()) {
+    queue.run(backend::BiasGradient{rows, outputs, dz, bias.keep, bias.into});
+    descend(queue, bias);
+    ready_bias({0, outputs});
+  }
   if (weights.descent) {
     const auto& [rate, decay, moving] = *weights.descent;
     queue.run(backend::AffineDescend{rows, inputs, outputs, x, dz, weights.keep, rate, decay, weights.into, moving});
@@ -96,22 +102,26 @@ void affine_input_gradient(backend::KernelQueue& queue, std::size_t rows, std::s
 
 namespace {
 
-struct AffineOptions {
+struct AffineOptions : AffineForm {
   std::size_t outputs = 0;
 
   void describe(core::OptionList& list) {
     list.number("outputs", outputs, {.least = 1, .most = 10'000'000}, "number of outputs").without_default();
+    list.flag("bias", bias, "add a number to each output");
+    list.number(
+        "deviation", deviation, {.least = 0, .most = 100},
+        "standard deviation of the initial weights, which are normal (0: as suits the activation function that follows)");
   }
 };
 
 }  // namespace
 
 OpEntry affine_op() {
-  return op_entry<AffineOptions>("affine", "all inputs times a matrix, plus a bias",
-                                 [](const AffineOptions& options, backend::Activation next) {
-                                   expect_outputs(options.outputs);
-                                   return std::make_shared<const Affine>(options.outputs, next);
-                                 });
+  return op_entry<AffineOptions>(
+      "affine", "all inputs times a matrix, plus a bias", [](const AffineOptions& options, backend::Activation next) {
+        expect_outputs(options.outputs);
+        return std::make_shared<const Affine>(options.outputs, next, backend::Activation::identity, options);
+      });
 }
 
 }  // namespace paragrad::nn

@@ -5,14 +5,19 @@
 
 namespace paragrad::nn {
 
-/// y = f(x·W + b), where x may have any shape. Parameters: W[in][out] and b[out].
+struct AffineForm {
+  bool bias = true;
+  double deviation = 0;  ///< of normal initial weights; 0: as initial_weights.hpp says
+};
+
+/// y = f(x·W + b), where x may have any shape. Parameters: W[in][out] and, with a bias, b[out].
 /// Initial weights: initial_weights.hpp. Biases start at zero.
 class Affine final : public Op {
  public:
   /// next: the activation function that follows, for the initial weights; f: the one that is part of the operation.
   explicit Affine(std::size_t outputs, backend::Activation next = backend::Activation::identity,
-                  backend::Activation f = backend::Activation::identity)
-      : outputs_(outputs), next_(next), f_(f) {}
+                  backend::Activation f = backend::Activation::identity, const AffineForm& form = {})
+      : outputs_(outputs), next_(next), f_(f), form_(form) {}
 
   std::string name() const override;
   std::vector<ValueType> infer(Types inputs) const override;
@@ -28,6 +33,7 @@ class Affine final : public Op {
  private:
   std::size_t outputs_;
   backend::Activation next_, f_;
+  AffineForm form_;
 };
 
 /// Gradient of the parameters of x·W + b from the gradient dz of its result: into W's and b's sinks, and the descent that
@@ -35,7 +41,8 @@ class Affine final : public Op {
 struct AffineGradient {
   std::size_t rows, inputs, outputs;
   std::span<const float> x, dz;
-  GradientSink weights, bias;
+  GradientSink weights;
+  GradientSink bias;  ///< empty: there is none
 
   void run(backend::KernelQueue& queue, const GradientReady& ready_weights, const GradientReady& ready_bias) const;
 };

@@ -14,4 +14,7 @@ namespace paragrad::nn {
 void initialise_weights(backend::Activation next, std::size_t fan_in, std::size_t fan_out, const core::RandomStream& random,
                         std::span<float> weights);
 
+/// Normal with mean 0.
+void initialise_normal(double deviation, const core::RandomStream& random, std::span<float> weights);
+
 }  // namespace paragrad::nn

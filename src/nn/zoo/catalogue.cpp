@@ -20,6 +20,10 @@ core::Settings parse(const zoo::ZooEntry& entry, std::string_view name, std::str
   core::Settings settings;
   for (const std::string& part : core::list_of(std::string(name), std::string(text))) {
     const std::size_t sign = part.find('=');
+    if (const auto preset = entry.presets.find(part); preset != entry.presets.end()) {
+      settings.insert(preset->second.begin(), preset->second.end());
+      continue;
+    }
     if (sign == part.npos)
       throw core::ConfigError(core::format("zoo model '{}': '{}' is not KEY=VALUE; write {}{}", name, part, entry.info.name,
                                            entry.info.parameter));

@@ -14,7 +14,8 @@ namespace paragrad::nn {
 /// Published networks, from zoo/catalogue.def.
 core::CatalogueInfo zoo_catalogue();
 
-/// name: that of an entry, perhaps with values, as in "resnet:depth=20,classes=100". Throws ConfigError.
+/// name: that of an entry, perhaps with values, as in "resnet:depth=20,classes=100" or "gpt:nano,vocabulary=65". Throws
+/// ConfigError.
 Graph make_zoo_model(std::string_view name);
 
 /// The network of the zoo that a text without "zoo:" names, such as "ResNet-50"; empty if it names none.
@@ -30,6 +31,7 @@ namespace zoo {
 struct ZooEntry {
   core::EntryInfo info;
   std::function<Graph(const core::Settings&)> make;
+  std::map<std::string, core::Settings> presets{};  ///< options under one name, which may stand in their place
 };
 
 inline ZooEntry network(core::EntryInfo info, Graph (*make)()) {

@@ -65,6 +65,10 @@ data::Batch DeviceStream::next(std::size_t at_most) {
   };
   data::for_columns(bring, batch.columns, split.columns, columns_, widths_);
   batch.rows = on_device(batch.rows, split.rows, stored, rows_);
+  if (!batch.tokens.empty()) {
+    batch.tokens = on_device(batch.tokens, backend::DeviceArray<std::int32_t>{}, stored, tokens_);
+    return batch;
+  }
   const std::span<const std::uint32_t> windows = on_device(stored.windows, split.windows, stored, windows_);
   if (features_.size() < batch.size() * dim_) {
     device_.finish();

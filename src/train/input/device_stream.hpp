@@ -56,7 +56,7 @@ class DeviceStream : public data::SampleStream {
   std::size_t current_ = 0;
   core::Arena features_;
   backend::DeviceArray<std::uint32_t> windows_, rows_;  // for minibatches whose rows are ordered differently in the split
-  backend::DeviceArray<std::int32_t> labels_;
+  backend::DeviceArray<std::int32_t> labels_, tokens_;
   data::PerColumn<backend::DeviceArray> columns_;
   std::unique_ptr<data::SampleStream> stored_;  // declared last: its thread uses the members above
 };

@@ -15,9 +15,9 @@ namespace paragrad::train {
 class ImaginaryStream : public data::SampleStream {
  public:
   /// largest: the maximum that next() will be asked for. all_alike: the sequence that every sample is; nothing: samples are
-  /// single rows.
+  /// single rows. tokens: rows are tokens, without features.
   ImaginaryStream(const backend::Device& device, std::size_t dim, std::size_t largest,
-                  std::optional<data::Sequence> all_alike = {});
+                  std::optional<data::Sequence> all_alike = {}, bool tokens = false);
 
   std::size_t prefetch(data::SampleList samples) override { return samples.count * rows_per_sample(); }
   void advance() override {}
@@ -30,8 +30,8 @@ class ImaginaryStream : public data::SampleStream {
   std::size_t dim_;
   std::optional<data::Sequence> sequence_;
   std::vector<std::uint32_t> active_;
-  core::Arena features_;                       // [rows][dim]
-  backend::DeviceArray<std::int32_t> labels_;  // [rows]
+  core::Arena features_;                                // [rows][dim]
+  backend::DeviceArray<std::int32_t> labels_, tokens_;  // [rows]
   backend::DeviceArray<std::uint32_t> rows_;
 };
 

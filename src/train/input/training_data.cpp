@@ -1,7 +1,6 @@
 #include "train/input/training_data.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -57,6 +56,7 @@ struct Outputs {
 };
 
 Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& info) {
+  if (info.vocabulary) return {info.classes, core::format("a vocabulary of {}", info.classes)};
   if (info.widths.targets > 0)
     return {info.widths.targets, core::format("{} target{}", info.widths.targets, info.widths.targets > 1 ? "s" : "")};
   if (!reads_tokens(options)) return {info.classes, core::format("{} classes", info.classes)};
@@ -86,6 +86,27 @@ std::string losses_of_targets() {
   return core::format("{}", core::join(names, " or "));
 }
 
+/// Whether both network and data are of texts, or neither is.
+void check_text(const TrainingOptions& options, const TrainingData& source) {
+  const std::optional<nn::TokenInput>& tokens = source.network->tokens();
+  const std::string model = nn::short_name(options.model);
+  if (tokens && !source.info.vocabulary && source.dataset)
+    throw core::ConfigError(
+        core::format("model '{}' reads tokens, and '{}' has features: make its data with 'paragrad data import-text'", model,
+                     source.info.path));
+  if (!tokens && source.info.vocabulary)
+    throw core::ConfigError(
+        core::format("'{}' holds a text, which model '{}' cannot read: give one like gpt:layers=4,heads=4,width=128",
+                     source.info.path, model));
+  if (!tokens || !source.info.vocabulary) return;
+  if (tokens->vocabulary != source.info.classes)
+    throw core::ConfigError(core::format("model '{}' has a vocabulary of {}, but '{}' one of {}: give vocabulary={}", model,
+                                         tokens->vocabulary, source.info.path, source.info.classes, source.info.classes));
+  if (!nn::loss_entry(options.loss).is_aligned)
+    throw core::ConfigError(
+        core::format("loss '{}' is not for texts, of whose every token the next is known", options.loss));
+}
+
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (source.info.widths.targets > 0 && !nn::loss_entry(options.loss).takes_targets)
     throw core::ConfigError(
@@ -99,6 +120,7 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
     throw core::ConfigError(core::format(
         "loss '{}' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`",
         options.loss));
+  check_text(options, source);
   const std::vector<std::size_t>& extents = source.network->values().front().type.shape.extents;
   if (const auto& image = source.info.image;
       image && extents.size() == 3 && data::ImageShape{extents[0], extents[1], extents[2]} != *image)
@@ -201,9 +223,24 @@ data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std:
   return info;
 }
 
+/// Sets the windows of a text.
+void cut_windows(const TrainingOptions& options, TrainingData& source) {
+  const std::size_t context = source.network->tokens()->context;
+  const auto order = options.windows == "random" ? data::Windows::Order::random : data::Windows::Order::disjoint;
+  for (std::size_t i = 0; i < source.windows.size(); ++i) {
+    const std::size_t tokens = source.info.samples[i];
+    const std::string what =
+        source.info.path.empty() ? "the text" : core::format("'{}' ({})", source.info.path, data::subset_names[i]);
+    source.windows[i] = i == 0 ? data::Windows::training(tokens, context, order, options.seed, what.c_str())
+                               : data::Windows::once(tokens, context);
+    source.sequences[i] = std::make_shared<const data::Sequences>(*source.windows[i]);
+  }
+}
+
 /// Sets the sequences that a recurrent model trains on, and their target tokens if the loss needs them; does nothing for
 /// other models.
 void cut_sequences(const TrainingOptions& options, TrainingData& source) {
+  if (source.network->tokens()) return cut_windows(options, source);
   if (!source.network->reads_sequences()) return;
   const data::Chunking chunking = data::parse_chunking(options.chunks);
   for (std::size_t i = 0; i < source.sequences.size(); ++i)
@@ -220,6 +257,7 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
 /// The partition N×M of the training set with the run's seed, from the file or as it would be stored there. For recurrent
 /// models utterances are kept whole and cut afterwards.
 data::Partition partition_of(const TrainingData& source, std::size_t splits, std::size_t blocks, std::uint64_t seed) {
+  if (source.windows[0]) return data::Partition::random(source.samples(data::Subset::train), splits, blocks, seed);
   auto stored = data::Partition::find(*source.dataset, splits, blocks, seed);
   if (!source.has_sequences())
     return stored ? std::move(*stored) : data::Partition::random(source.samples(data::Subset::train), splits, blocks, seed);
@@ -237,6 +275,13 @@ std::size_t TrainingData::most_rows_per_sample() const {
   return most;
 }
 
+std::optional<data::Sequence> TrainingData::all_alike() const {
+  if (!windows[0]) return std::nullopt;
+  for (const std::optional<data::Windows>& one : windows)
+    if (one && one->count() > 0 && one->length() != windows[0]->length()) return std::nullopt;
+  return sequences[0]->at(0);
+}
+
 double TrainingData::scored_per_sample() const {
   if (tokens[0] != nullptr) return tokens[0]->mean();
   return has_sequences() ? sequences[0]->mean_scored() : 1;
@@ -250,15 +295,17 @@ void check_size(const TrainingData& source, std::span<const float> parameters) {
 
 namespace {
 
-TrainingData open_data(const TrainingOptions& options, const std::vector<std::string>& classes,
-                       const std::function<void(const data::DatasetInfo&)>& check) {
+/// checkpoint: null if there is none; name: what messages call it.
+TrainingData open_data(const TrainingOptions& options, const Checkpoint* checkpoint = nullptr,
+                       const std::string& name = "") {
   TrainingData source;
   source.network = network_of(options);
   check_computable(options, *source.network);
-  source.dataset = open_dataset(options, classes);
+  source.dataset = open_dataset(options, checkpoint == nullptr ? std::vector<std::string>{} : checkpoint->data.class_names);
   source.info = source.dataset->info();
+  if (checkpoint != nullptr) require_same_text(checkpoint->data, name, source.info);
   check_fit(options, source);
-  check(source.info);
+  if (checkpoint != nullptr) require_same_kind(checkpoint->data, name, source.info);
   source.mean_weights = mean_weights(*source.dataset);
   source.target_variance = variance_of_targets(*source.dataset);
   cut_sequences(options, source);
@@ -268,14 +315,10 @@ TrainingData open_data(const TrainingOptions& options, const std::vector<std::st
 
 }  // namespace
 
-TrainingData open_evaluation_data(const TrainingOptions& options) {
-  return open_data(options, {}, [](const data::DatasetInfo&) {});
-}
+TrainingData open_evaluation_data(const TrainingOptions& options) { return open_data(options); }
 
 TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoint& checkpoint, const std::string& path) {
-  return open_data(options, checkpoint.data.class_names, [&](const data::DatasetInfo& info) {
-    require_same_kind(checkpoint.data, core::format("checkpoint '{}'", path), info);
-  });
+  return open_data(options, &checkpoint, core::format("checkpoint '{}'", path));
 }
 
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "data/dataset.hpp"
@@ -11,6 +12,7 @@
 #include "data/row_stream.hpp"
 #include "data/sequences.hpp"
 #include "data/token_sequences.hpp"
+#include "data/windows.hpp"
 #include "nn/model.hpp"
 #include "train/learners/learner.hpp"
 #include "train/state/checkpoint.hpp"
@@ -29,6 +31,9 @@ struct TrainingData {
   /// For a recurrent model: the chunks that sequences are cut into, which are its samples; null: samples are rows.
   std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
 
+  /// Of a text: the windows that are its samples, and its sequences.
+  std::array<std::optional<data::Windows>, 3> windows{};
+
   std::array<double, 3> mean_weights{1, 1, 1};  ///< of the samples of each subset
 
   /// Variance of the training set's real-valued targets, in which a sample counts by its weight, summed over the targets of
@@ -45,6 +50,11 @@ struct TrainingData {
   const std::shared_ptr<const data::TokenSequences>& tokens_of(data::Subset subset) const {
     return tokens[static_cast<std::size_t>(subset)];
   }
+  /// The sequence that every sample is like, as all windows of a text are of one length; none if samples are rows, or if
+  /// they differ.
+  std::optional<data::Sequence> all_alike() const;
+  bool samples_differ() const { return has_sequences() && !all_alike(); }
+
   std::size_t samples(data::Subset subset) const {
     return has_sequences() ? sequences_of(subset)->count() : info.samples[static_cast<std::size_t>(subset)];
   }

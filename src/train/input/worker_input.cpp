@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "data/sequence_stream.hpp"
+#include "data/window_stream.hpp"
 #include "train/input/device_stream.hpp"
 #include "train/input/imaginary_stream.hpp"
 
@@ -13,6 +14,9 @@ namespace {
 std::unique_ptr<data::SampleStream> open_real(backend::Device& device, const TrainingData& source, data::Subset subset) {
   return std::make_unique<DeviceStream>(
       device, source.info, [&](data::RowStream::Arrival arrival) -> std::unique_ptr<data::SampleStream> {
+        if (const auto& windows = source.windows[static_cast<std::size_t>(subset)])
+          return std::make_unique<data::WindowStream>(source.dataset, subset, *source.prefetcher, *windows,
+                                                      std::move(arrival));
         if (!source.has_sequences())
           return std::make_unique<data::RowStream>(source.dataset, subset, *source.prefetcher, std::move(arrival));
         return std::make_unique<data::SequenceStream>(source.dataset, subset, *source.prefetcher,
@@ -26,7 +30,8 @@ std::unique_ptr<data::SampleStream> open_imaginary(backend::Device& device, cons
   if (device.computes()) throw std::logic_error("a device that computes needs the samples, not only their number");
   std::optional<data::Sequence> all_alike;
   if (source.has_sequences() && source.samples(subset) > 0) all_alike = source.sequences_of(subset)->at(0);
-  return std::make_unique<ImaginaryStream>(device, source.info.dim, largest, all_alike);
+  return std::make_unique<ImaginaryStream>(device, source.info.dim, largest, all_alike,
+                                           source.network->tokens().has_value());
 }
 
 }  // namespace

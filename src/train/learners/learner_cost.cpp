@@ -2,10 +2,11 @@
 
 namespace paragrad::train {
 
-LearnerCost::LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times)
+LearnerCost::LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times,
+                         std::optional<data::Sequence> all_alike, bool tokens)
     : learner_(learner),
       meta_(backend::make_device("meta")),
-      samples_(*meta_, learner.inputs(), learner.largest_batch()),
+      samples_(*meta_, learner.inputs(), learner.largest_batch(), all_alike, tokens),
       loss_(*meta_, 1) {
   meta_->charge_by(std::move(call_times));
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend/device_array.hpp"
@@ -15,8 +16,9 @@ namespace paragrad::train {
 /// be busy.
 class LearnerCost {
  public:
-  /// call_times: of the worker's device.
-  LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times);
+  /// call_times: of the worker's device. all_alike: the sequence that every sample is; tokens: of a text.
+  LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times,
+              std::optional<data::Sequence> all_alike = {}, bool tokens = false);
 
   /// The cost of each stage of a gradient.
   std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);

@@ -34,10 +34,16 @@ void compare_names(const TrainedOn& data, const std::string& model, const data::
          "the model's outputs would mean other classes; give data with the same classes in the same order");
 }
 
+std::string what_of(const std::shared_ptr<const data::Vocabulary>& vocabulary) {
+  return vocabulary == nullptr ? "features, no text"
+                               : core::format("a text of {} {}", vocabulary->size(), vocabulary->kind());
+}
+
 }  // namespace
 
 TrainedOn trained_on(const data::DatasetInfo& info) {
-  return {info.dim, info.classes, info.widths.targets, info.class_names, info.names_of_features, info.context, info.image};
+  return {info.dim,     info.classes, info.widths.targets, info.class_names, info.names_of_features,
+          info.context, info.image,   info.vocabulary};
 }
 
 void write_trained_on(data::Hdf5File& checkpoint, const TrainedOn& data) {
@@ -50,6 +56,10 @@ void write_trained_on(data::Hdf5File& checkpoint, const TrainedOn& data) {
   if (data.context != data::Context{}) {
     checkpoint.set_count("/", "context_left", data.context.left);
     checkpoint.set_count("/", "context_right", data.context.right);
+  }
+  if (data.vocabulary) {
+    const std::string stored = data.vocabulary->stored();
+    checkpoint.write("/vocabulary", std::span(reinterpret_cast<const std::uint8_t*>(stored.data()), stored.size()));
   }
   if (!data.image) return;
   checkpoint.set_count("/", "image_height", data.image->height);
@@ -70,7 +80,19 @@ TrainedOn read_trained_on(const data::Hdf5File& checkpoint) {
   data.context = {count("context_left"), count("context_right")};
   if (const std::size_t height = count("image_height"); height > 0)
     data.image = data::ImageShape{height, count("image_width"), count("image_channels")};
+  if (checkpoint.exists("/vocabulary")) {
+    const auto stored = checkpoint.read<std::uint8_t>("/vocabulary");
+    data.vocabulary = std::make_shared<const data::Vocabulary>(
+        data::Vocabulary::parse({reinterpret_cast<const char*>(stored.data()), stored.size()}));
+  }
   return data;
+}
+
+void require_same_text(const TrainedOn& data, const std::string& model, const data::DatasetInfo& now) {
+  if (data.features == 0 || (data.vocabulary == nullptr && now.vocabulary == nullptr)) return;
+  if (data.vocabulary == nullptr || now.vocabulary == nullptr || *data.vocabulary != *now.vocabulary)
+    refuse(model, what_of(data.vocabulary), now, what_of(now.vocabulary),
+           "its tokens would mean something else; give a text that was imported with the same vocabulary");
 }
 
 void require_same_kind(const TrainedOn& data, const std::string& model, const data::DatasetInfo& now) {

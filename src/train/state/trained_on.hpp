@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "data/dataset.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/image_shape.hpp"
+#include "data/vocabulary.hpp"
 
 namespace paragrad::train {
 
@@ -21,6 +23,7 @@ struct TrainedOn {
   std::vector<std::string> names_of_features{};  ///< of a frame, likewise
   data::Context context{};
   std::optional<data::ImageShape> image{};
+  std::shared_ptr<const data::Vocabulary> vocabulary{};  ///< of a text
 };
 
 TrainedOn trained_on(const data::DatasetInfo& info);
@@ -32,6 +35,9 @@ TrainedOn read_trained_on(const data::Hdf5File& checkpoint);
 /// numbers of features or targets, context, or shape of images. What one of the two does not know is not compared.
 /// model: for messages, such as "checkpoint 'runs/a/checkpoint.h5'".
 void require_same_kind(const TrainedOn& data, const std::string& model, const data::DatasetInfo& now);
+
+/// Throws ConfigError if one of the two is a text, or both are with other vocabularies.
+void require_same_text(const TrainedOn& data, const std::string& model, const data::DatasetInfo& now);
 
 /// "cat, dog, eel and 7 more"
 std::string list_of_names(const std::vector<std::string>& names);

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "backend/kernels/attention.hpp"
+#include "nn/op.hpp"
+
+namespace paragrad::nn {
+
+/// Causal attention of windows (backend/kernels/attention.hpp). Input: queries, keys and values, [3][heads][width].
+class Attention final : public Op {
+ public:
+  explicit Attention(std::size_t heads) : heads_(heads) {}
+
+  std::string name() const override;
+  std::vector<ValueType> infer(Types inputs) const override;
+  std::vector<MemorySpec> memory(Types inputs) const override;
+  bool reads_sequences() const override { return true; }
+  bool backward_reads_output(std::size_t) const override { return true; }
+
+  void forward(const Pass& pass) const override;
+  void backward_inputs(const Pass& pass) const override;
+
+ private:
+  backend::AttentionShape shape(const Pass& pass) const;
+
+  std::size_t heads_;
+};
+
+}  // namespace paragrad::nn
