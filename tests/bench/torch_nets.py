@@ -77,6 +77,36 @@ def lenet5() -> nn.Module:
                          nn.Conv2d(16, 120, 5), relu(), nn.Flatten(), nn.Linear(120, 84), relu(), nn.Linear(84, 10))
 
 
+class GptBlock(nn.Module):
+    """As in nanoGPT, without biases and dropout; attention by PyTorch's own kernel."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norms = nn.ModuleList(nn.LayerNorm(width, bias=False) for _ in range(2))
+        self.inputs, self.projection = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.perceptron = nn.Sequential(nn.Linear(width, 4 * width, bias=False), nn.GELU(), nn.Linear(4 * width, width, bias=False))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        windows, context, width = x.shape
+        q, k, v = (part.view(windows, context, self.heads, width // self.heads).transpose(1, 2) for part in self.inputs(self.norms[0](x)).split(width, 2))
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.projection(attended.transpose(1, 2).reshape(windows, context, width))
+        return x + self.perceptron(self.norms[1](x))
+
+
+class Gpt(nn.Module):
+    def __init__(self, layers: int, heads: int, width: int, context: int, vocabulary: int) -> None:
+        super().__init__()
+        self.embedding, self.positions = nn.Embedding(vocabulary, width), nn.Parameter(0.02 * torch.randn(context, width))
+        self.blocks = nn.Sequential(*(GptBlock(width, heads) for _ in range(layers)))
+        self.norm = nn.LayerNorm(width, bias=False)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.norm(self.blocks(self.embedding(tokens) + self.positions))
+        return nn.functional.linear(x, self.embedding.weight).flatten(0, 1)
+
+
 # name: how to make it, shape of a sample (of sequences: of a frame), classes
 NETS = {
     "784-512-256-10:sigmoid": (lambda: perceptron(784, 512, 256, 10, f=nn.Sigmoid), (784,), 10),
@@ -85,10 +115,29 @@ NETS = {
     "440-7x2048-18002:relu": (lambda: perceptron(440, *[2048] * 7, 18002), (440,), 18002),
     "40-5xblstm256-1000": (lambda: Lstm(1000), (40,), 1000),
     "40-5xblstm256-9304": (lambda: Lstm(9304), (40,), 9304),
+    "gpt:nano,vocabulary=65": (lambda: Gpt(4, 4, 128, 64, 65), (), 65),
+    "gpt:baby,vocabulary=65": (lambda: Gpt(6, 6, 384, 256, 65), (), 65),
     "zoo:lenet5": (lenet5, (1, 28, 28), 10),
     "zoo:resnet:depth=20": (resnet20, (3, 32, 32), 10),
     "zoo:resnet50": (resnet50, (3, 224, 224), 1000),
 }
+
+
+def one_step_on_text(model: str, rows: int, context: int, compiled: bool):
+    """The same for windows of a text, with clipped gradients and AdamW."""
+    make, _, vocabulary = NETS[model]
+    net = make()
+    tokens, labels = torch.randint(vocabulary, (rows // context, context)), torch.randint(vocabulary, (rows,))
+    run = torch.compile(net) if compiled else net
+    optimiser = torch.optim.AdamW(net.parameters(), lr=1e-4, fused=True)
+
+    def step() -> None:
+        optimiser.zero_grad(set_to_none=True)
+        nn.functional.cross_entropy(run(tokens), labels).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimiser.step()
+
+    return step
 
 
 def one_step(model: str, rows: int, frames: int, device: str, channels_last: bool = False, bf16: bool = False, compiled: bool = False,

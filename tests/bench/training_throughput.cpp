@@ -2,7 +2,8 @@
 // (OpenBLAS, or cuBLAS at the same precision) measured in the same run. Counted are needed multiplications only: 2 flops for
 // each of the forward pass, 2 for the gradient of its weight, 2 for that of its input except in the first layer. Frames of
 // recurrent layers count as samples, their weights of the step before like all others; minibatches there are 16 chunks of
-// 106 frames (21-64+21). What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
+// 106 frames (21-64+21); tokens of a text do too, with half of the products of attention, and are trained with AdamW and clipped
+// gradients. What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
 // momentum update), without reading data. Of one core beside it the same step of PyTorch (torch_training.py), where
 // `make peers` has installed it.
 //
@@ -32,11 +33,12 @@ struct Net {
   double target;
   std::vector<std::uint32_t> active{};  // of sequences, see data::Batch
 
+  bool is_text() const { return model.starts_with("gpt"); }
   std::size_t sequences() const { return active.empty() ? batch : active.front(); }  // or samples that stand alone
   std::size_t frames() const { return batch / sequences(); }                         // of each
 };
 
-/// Flops per sample that the mathematics needs.
+/// Flops per sample that the mathematics needs. The backward pass of attention computes its scores again, which do not count.
 double needed_flops(const Net& net) {
   double flops = 0, first = 0;
   for (const nn::NodeCost& node : nn::node_costs(nn::make_graph(net.model))) {
@@ -50,6 +52,11 @@ double needed_flops(const Net& net) {
 double step_s_of(backend::Device& device, const Net& net, double seconds) {
   train::TrainingOptions options;
   options.model = net.model;
+  if (net.is_text()) {
+    options.optimiser.name = "adamw";
+    options.optimiser.clip_per_sample = 1;
+    options.optimiser.clip = "global";
+  }
   const auto network = std::make_shared<const nn::Graph>(nn::make_graph(options.model));
   train::NetworkLearner learner(device, network, options, net.sequences(), false, net.frames());
   learner.initialise(1);
@@ -58,16 +65,20 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   std::vector<std::int32_t> said(net.batch);
   for (std::size_t s = 0; s < net.batch; ++s) said[s] = static_cast<std::int32_t>(s % network->outputs());
   const auto labels = backend::on_device(device, std::span<const std::int32_t>(said));
-  const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
+  const optim::Step step{0.01f / static_cast<float>(net.batch), 0, 0, static_cast<float>(net.batch)};
   backend::DeviceArray<backend::LossSum> loss(device, 1);
   const auto train = [&] {
-    const data::Batch batch{
-        .features = features.span(), .labels = labels.span(), .active = net.active, .frames_with_loss = net.batch};
+    data::Batch batch{.labels = labels.span(), .active = net.active, .frames_with_loss = net.batch};
+    if (net.is_text())
+      batch.tokens = labels.span();
+    else
+      batch.features = features.span();
     learner.descend(device, {batch}, step, loss.data());
   };
   return bench::best_step_s(device, seconds, train);
 }
 
+std::vector<std::uint32_t> windows(std::size_t length, std::uint32_t count) { return std::vector(length, count); }
 std::vector<std::uint32_t> chunks(std::uint32_t count) { return std::vector<std::uint32_t>(106, count); }
 
 std::vector<Net> nets_for(const backend::Device& device) {
@@ -75,6 +86,9 @@ std::vector<Net> nets_for(const backend::Device& device) {
     return {{"784-512-256-10:sigmoid", 64, 0.80},
             {"440-5x1024-1000:relu", 256, 0.90},
             {"40-5xblstm256-1000", 16 * 106, 0.75, chunks(16)},
+            {"gpt:nano,vocabulary=65", 12 * 64, 0, windows(64, 12)},
+            {"gpt:baby,vocabulary=65", 4 * 256, 0, windows(256, 4)},
+            {"gpt:baby,vocabulary=65", 16 * 256, 0, windows(256, 16)},
             {"zoo:lenet5", 64, 0},
             {"zoo:resnet:depth=20", 128, 0.70},
             {"zoo:resnet50", 4, 0.70}};
