@@ -126,7 +126,7 @@ class MultiStep : public Schedule {
   MultiStepOptions options_;
 };
 
-struct CosineOptions {
+struct FinalOptions {
   double final_rate = 0;
 
   void describe(core::OptionList& list) {
@@ -135,13 +135,13 @@ struct CosineOptions {
   }
 };
 
-class Cosine : public Schedule {
+/// Falls to a final rate at the end of the training.
+class Falling : public Schedule {
  public:
-  Cosine(double rate, const CosineOptions& options, int epochs)
+  Falling(double rate, const FinalOptions& options, int epochs)
       : Schedule(rate), final_(options.final_rate), epochs_(epochs) {}
   double rate(double fraction) const override {
-    const double done = std::min(1.0, (passed_ + fraction) / std::max(1, epochs_));
-    return final_ + (rate_ - final_) * (1 + std::cos(std::numbers::pi * done)) / 2;
+    return final_ + (rate_ - final_) * left_after(std::min(1.0, (passed_ + fraction) / std::max(1, epochs_)));
   }
   bool observe(int epoch, double) override {
     passed_ = epoch;
@@ -153,9 +153,41 @@ class Cosine : public Schedule {
   }
 
  private:
+  /// What is left of the difference to the final rate, after this share of the training.
+  virtual double left_after(double done) const = 0;
+
   double final_;
   int epochs_;
   double passed_ = 0;  // epochs
+};
+
+class Cosine : public Falling {
+ public:
+  using Falling::Falling;
+
+ private:
+  double left_after(double done) const override { return (1 + std::cos(std::numbers::pi * done)) / 2; }
+};
+
+struct DecayOptions : FinalOptions {
+  double share = 0.2;  // of the training
+
+  void describe(core::OptionList& list) {
+    FinalOptions::describe(list);
+    list.number("schedule-decay", share, {.least = 0, .most = 1, .without_least = true},
+                "share of the training, at its end, in which the rate falls");
+  }
+};
+
+class WarmUpStableDecay : public Falling {
+ public:
+  WarmUpStableDecay(double rate, const DecayOptions& options, int epochs)
+      : Falling(rate, options, epochs), share_(options.share) {}
+
+ private:
+  double left_after(double done) const override { return std::min(1.0, (1 - done) / share_); }
+
+  double share_;
 };
 
 /// Another schedule, whose rate is reached only after some epochs.

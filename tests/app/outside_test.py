@@ -88,7 +88,7 @@ class Outside(FolderTest):
         own = train("--model", "zoo:narrow", "--optimiser", "damped", "--momentum", "0.5", "--learning-rate", "0.4", "--damping", "0.25")
         self.assertEqual(weights(own), weights(known))
         self.assert_refused(train("--model", "zoo:narrow", "--optimiser", "damped", "--damping", "2"), "--damping: '2'", "from 0 to 1")
-        self.assert_refused(train("--model", "zoo:narow", "--learning-rate", "0.1"), "unknown zoo model 'narow'", "dblstm, narrow")
+        self.assert_refused(train("--model", "zoo:narow", "--learning-rate", "0.1"), "unknown zoo model 'narow'", ", narrow)")
 
     def test_a_mistake_in_the_users_project_is_named(self):
         start = "cmake_minimum_required(VERSION 3.25)\nproject(mistaken)\nfind_package(paragrad REQUIRED)\n"

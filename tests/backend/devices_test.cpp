@@ -38,6 +38,7 @@
 #include "backend/kernels/pool.hpp"
 #include "backend/kernels/positions.hpp"
 #include "backend/kernels/quantise.hpp"
+#include "backend/kernels/rotate.hpp"
 #include "backend/kernels/row_norm.hpp"
 #include "backend/kernels/sampling.hpp"
 #include "backend/kernels/scale.hpp"
@@ -101,6 +102,7 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   const AttentionShape attention{{2, 3}, 2, 1};
   device.run(AttentionForward{attention, a.first(36), b.first(12), c.first(12)});
   device.run(AttentionBackward{attention, a.first(36), b.first(12), c.first(12), c.subspan(12, 12), 0, d.first(36)});
+  for (const float keep : {0.f, 1.f}) device.run(Rotate{{2, 3}, 1, 2, 100, keep > 0, a.first(36), keep, b.first(36)});
   for (const float keep : {0.f, 1.f}) device.run(Multiply{a, b, keep, c});
   device.run(LrnForward{{10, 5, 3}, 0.5f, 0.75f, 1, a, b, c});
   device.run(LrnBackward{{10, 5, 3}, 0.5f, 0.75f, a, b, c, d, 0, d});
@@ -250,7 +252,7 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
     const auto with_option = {KernelId::descend,        KernelId::quantise,      KernelId::dequantise,
                               KernelId::select_largest, KernelId::scatter_add,   KernelId::lstm_forward,
                               KernelId::lstm_backward,  KernelId::lstm_gradient, KernelId::embedding_gradient,
-                              KernelId::multiply};
+                              KernelId::multiply,       KernelId::rotate};
     const bool has_option = std::find(with_option.begin(), with_option.end(), kernel) != with_option.end();
     const std::uint64_t more = kernel == KernelId::momentum_update ? 3 : has_option ? 1 : 0;
     if (kernel != KernelId::affine_descend) CHECK(times->calls[k] == 1 + more);

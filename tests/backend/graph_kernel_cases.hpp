@@ -17,6 +17,7 @@
 #include "backend/kernels/multiply.hpp"
 #include "backend/kernels/pool.hpp"
 #include "backend/kernels/positions.hpp"
+#include "backend/kernels/rotate.hpp"
 #include "backend/kernels/row_norm.hpp"
 #include "backend/kernels/sum.hpp"
 #include "backend/kernels/sync_batch_norm.hpp"
@@ -148,6 +149,13 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       const auto dy = desk.in(n);
       device.run(AttentionBackward{shape, x, sums, y, dy, 0, desk.out(3 * n)});
       device.run(AttentionBackward{shape, x, sums, y, dy, 1, desk.in(3 * n)});
+    });
+  for (const std::size_t sequences : {std::size_t{1}, rows})
+    add(core::format("rotate in {}", sequences), [=](Device& device, Desk& desk) {
+      const WindowRows windows{sequences, rows / sequences};
+      const auto x = desk.in(6 * n);
+      device.run(Rotate{windows, 1, 2 * columns, 100, false, x, 0, desk.out(6 * n)});
+      device.run(Rotate{windows, 1, 2 * columns, 100, true, x, 1, desk.in(6 * n)});
     });
   add("multiply", [=](Device& device, Desk& desk) {
     const auto a = desk.in(n), b = desk.in(n);

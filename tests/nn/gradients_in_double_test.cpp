@@ -96,7 +96,7 @@ TEST_CASE("in double the gradient of a model of texts is the derivative of its l
   const std::string gpt = "gpt:layers=2,width=4,context=4,vocabulary=4,heads=";
   const std::string text =
       GENERATE_COPY(std::string("text"), std::string("text_rms"), gpt + "2", gpt + "1,norm=rms,mlp=swiglu",
-                    gpt + "2,bias=false,tied=false", gpt + "4,dropout=0.3");
+                    gpt + "2,bias=false,tied=false", gpt + "4,dropout=0.3", gpt + "2,positions=rotary");
   for (const std::string loss : {"cross_entropy", "focal"}) {
     CAPTURE(text, loss);
     CHECK(Checked(text, loss, {}).error() < (text.starts_with("gpt") ? 2e-7 : 2e-9));  // its norms are strongly curved

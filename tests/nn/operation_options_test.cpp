@@ -18,40 +18,24 @@ using namespace paragrad::nn::testing;
 namespace {
 
 /// A value other than the default for each option.
-const std::map<std::string, std::string> values{{"outputs", "6"},
-                                                {"size", "2"},
-                                                {"height", "1"},
-                                                {"width", "1"},
-                                                {"stride", "2"},
-                                                {"dilation", "2"},
-                                                {"zeros", "0"},
-                                                {"groups", "2"},
-                                                {"bias", "false"},
-                                                {"momentum", "0.9"},
-                                                {"epsilon", "0.5"},
-                                                {"alpha", "0.5"},
-                                                {"beta", "0.5"},
-                                                {"k", "2"},
-                                                {"p", "0.2"},
-                                                {"pad", "1"},
-                                                {"flip", "true"},
-                                                {"cutout", "2"},
-                                                {"tokens", "12"},
-                                                {"context", "7"},
-                                                {"heads", "2"},
-                                                {"deviation", "0.3"},
-                                                {"rms_norm shift", "true"},
-                                                {"shift", "false"}};
+const std::map<std::string, std::string> values{
+    {"outputs", "6"}, {"size", "2"},    {"height", "1"},   {"width", "1"},      {"stride", "2"},    {"dilation", "2"},
+    {"zeros", "0"},   {"groups", "2"},  {"bias", "false"}, {"momentum", "0.9"}, {"epsilon", "0.5"}, {"alpha", "0.5"},
+    {"beta", "0.5"},  {"k", "2"},       {"p", "0.2"},      {"pad", "1"},        {"flip", "true"},   {"cutout", "2"},
+    {"tokens", "12"}, {"context", "7"}, {"heads", "2"},    {"deviation", "3"},  {"shift", "false"}, {"base", "3"}};
 
-/// The key of an option among the values: with its operation where that one's default is another.
-std::string key_of(const std::string& operation, const std::string& option) {
-  const std::string own = operation + " " + option;
-  return values.contains(own) ? own : option;
+/// Of operations whose default, or whose sizes, are others.
+const std::map<std::string, std::string> own_values{{"rms_norm shift", "true"}, {"rotary heads", "3"}};
+
+std::string value_for(const std::string& operation, const std::string& option) {
+  const auto own = own_values.find(operation + " " + option);
+  return own != own_values.end() ? own->second : values.at(option);
 }
 
 /// Operations on windows of a text.
 bool reads_text(const std::string& operation) {
-  return operation == "embedding" || operation == "positions" || operation == "attention" || operation == "head";
+  return operation == "embedding" || operation == "positions" || operation == "rotary" || operation == "attention" ||
+         operation == "head";
 }
 
 /// What the operation cannot do without, and what makes its options count.
@@ -60,6 +44,7 @@ std::string needed(const std::string& operation) {
   if (operation == "group_norm") return " groups=4";
   if (operation == "embedding") return " tokens=9 width=6";
   if (operation == "positions") return " context=4";
+  if (operation == "rotary") return " heads=1";
   if (operation == "head") return " outputs=4";
   return operation == "lrn" ? " alpha=0.1" : "";
 }
@@ -75,7 +60,8 @@ std::string with(std::string options, const std::string& name, const std::string
 /// twice.
 std::string network_of(const std::string& operation, const std::string& options, bool fused) {
   if (reads_text(operation)) {
-    const std::string before = operation == "embedding" ? "" : "e = embedding input tokens=9 width=6; ";
+    const std::string width = operation == "rotary" ? "18" : "6";
+    const std::string before = operation == "embedding" ? "" : "e = embedding input tokens=9 width=" + width + "; ";
     return core::format("input tokens=9 context=4; {}a = {} {}{}; r = relu a; {}y = affine {} outputs=3; ", before,
                         operation, before.empty() ? "input" : "e", options, fused ? "" : "s = add r a; ", fused ? "r" : "s");
   }
@@ -129,10 +115,9 @@ TEST_CASE("every option of every operation changes what a network computes, with
       for (const double value : plain) REQUIRE(std::isfinite(value));
       for (const core::OptionInfo& option : operation.options) {
         CAPTURE(operation.name, option.name, fused);
-        const std::string key = key_of(operation.name, option.name);
-        REQUIRE(values.contains(key));
-        used.insert(key);
-        const std::string own = " " + option.name + "=" + values.at(key);
+        REQUIRE(values.contains(option.name));
+        used.insert(option.name);
+        const std::string own = " " + option.name + "=" + value_for(operation.name, option.name);
         CHECK(computed_by(network_of(operation.name, with(needed(operation.name), option.name, own), fused)) != plain);
       }
     }

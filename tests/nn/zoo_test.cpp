@@ -147,9 +147,9 @@ TEST_CASE("every option of a network of the zoo changes the network", "[nn]") {
     return std::tuple(graph.parameter_count(), names, graph.inputs(), graph.outputs());
   };
   const std::map<std::string, std::string> values{
-      {"depth", "32"},   {"side", "24"},    {"channels", "2"}, {"classes", "7"},    {"layers", "3"},
-      {"heads", "2"},    {"width", "64"},   {"context", "32"}, {"vocabulary", "9"}, {"norm", "rms"},
-      {"mlp", "swiglu"}, {"bias", "false"}, {"tied", "false"}, {"dropout", "0.1"}};
+      {"depth", "32"},         {"side", "24"},    {"channels", "2"}, {"classes", "7"},    {"layers", "3"},
+      {"heads", "2"},          {"width", "64"},   {"context", "32"}, {"vocabulary", "9"}, {"norm", "rms"},
+      {"positions", "rotary"}, {"mlp", "swiglu"}, {"bias", "false"}, {"tied", "false"},   {"dropout", "0.1"}};
   for (const core::EntryInfo& entry : nn::zoo_catalogue().entries)
     for (const core::OptionInfo& option : entry.options) {
       CAPTURE(entry.name, option.name);

@@ -31,6 +31,8 @@ std::vector<float> clipped(std::vector<float> gradient, const OptimiserOptions& 
   const double limit = options.clip_per_sample * double{samples};
   if (options.clip == "truncate")
     for (float& g : gradient) g = static_cast<float>(std::min(limit, std::max(-limit, double{g})));
+  else if (options.clip == "global")
+    for (const double length = norm(gradient); float& g : gradient) g *= static_cast<float>(std::min(1., limit / length));
   else
     for (const core::Matrix& matrix : layout) {
       const auto part = matrix.range().of(std::span(gradient));
@@ -75,7 +77,7 @@ TEST_CASE("a rule with clipping takes in what the same rule does of gradients cl
   options.name = GENERATE(from_range(optimiser_catalogue().names()));
   const char* device = GENERATE("reference", "cpu");
   OptimiserOptions limits = options;
-  limits.clip = GENERATE("truncate", "norm");
+  limits.clip = GENERATE("truncate", "norm", "global");
   limits.clip_per_sample = 0.3;
   CAPTURE(options.name, device, limits.clip);
   Trained plain(options, device), limited(limits, device);
@@ -91,7 +93,7 @@ TEST_CASE("a threshold that no gradient reaches changes nothing", "[optim]") {
   OptimiserOptions options;
   options.name = GENERATE("sgd", "nesterov", "adam", "lars");
   OptimiserOptions limits = options;
-  limits.clip = GENERATE("truncate", "norm");
+  limits.clip = GENERATE("truncate", "norm", "global");
   limits.clip_per_sample = 1e9;
   Trained plain(options, "cpu"), limited(limits, "cpu");
   for (std::uint32_t step = 0; step < 3; ++step) {
@@ -105,7 +107,7 @@ TEST_CASE("clipping leaves what is no number as it is, so that it is noticed", "
   OptimiserOptions options;
   options.name = "sgd";
   options.clip_per_sample = 0.1;
-  options.clip = GENERATE("truncate", "norm");
+  options.clip = GENERATE("truncate", "norm", "global");
   Trained limited(options, "cpu");
   auto gradient = numbers(1, 1);
   gradient[3] = std::numeric_limits<float>::quiet_NaN();
@@ -138,7 +140,7 @@ TEST_CASE("after an update each unit's weights are the rule's, scaled back to th
 TEST_CASE("a device that only counts says of limits what they cost, whatever the gradient", "[optim]") {
   OptimiserOptions options;
   options.clip_per_sample = 0.3;
-  options.clip = GENERATE("truncate", "norm");
+  options.clip = GENERATE("truncate", "norm", "global");
   options.max_norm = GENERATE(0., 1.);
   const auto cost = [&](const char* name, double size) {
     Trained limited(options, name);

@@ -67,7 +67,7 @@ TEST_CASE("newbob halves when the validation loss stops improving by enough", "[
 }
 
 TEST_CASE("only newbob needs a validation set", "[optim]") {
-  for (const std::string name : {"constant", "exponential", "step", "cosine", "newbob"})
+  for (const std::string name : {"constant", "exponential", "step", "cosine", "wsd", "newbob"})
     for (const double warm_up : {0., 2.}) {
       const auto schedule =
           make_schedule({.name = name, .initial_rate = 1, .epochs = 3, .warm_up_epochs = warm_up, .warm_up_from = 0.1});
@@ -102,6 +102,20 @@ TEST_CASE("multi_step falls after its milestones, which must rise", "[optim]") {
         make_schedule({.name = "multi_step", .initial_rate = 1, .settings = {{"schedule-milestones", milestones}}}),
         contains_text("whole numbers that rise"));
   CHECK_THROWS_WITH(make_schedule({.name = "multi_step", .initial_rate = 1}), contains_text("needs milestones"));
+}
+
+TEST_CASE("wsd stays and then falls to its final rate along a line", "[optim]") {
+  const auto schedule = make_schedule({.name = "wsd",
+                                       .initial_rate = 3,
+                                       .settings = {{"schedule-final", 1.0}, {"schedule-decay", 0.375}},
+                                       .epochs = 4});  // falls in the last 1.5 epochs
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    if (epoch > 0) schedule->observe(epoch, no_loss);
+    for (const double fraction : {0.0, 0.25, 0.5, 0.75}) {
+      const double left = std::min(1.0, std::max(0.0, (4 - epoch - fraction) / 1.5));
+      CHECK(schedule->rate(fraction) == Approx(1 + 2 * left));
+    }
+  }
 }
 
 TEST_CASE("cosine falls to its final rate within epochs, too", "[optim]") {

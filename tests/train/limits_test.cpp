@@ -18,7 +18,7 @@ struct LimitedTask : SmallTask {
 }  // namespace
 
 TEST_CASE("clipping changes a training, and in buckets or beside the backward pass not otherwise", "[train]") {
-  LimitedTask task(GENERATE("truncate", "norm"));
+  LimitedTask task(GENERATE("truncate", "norm", "global"));
   task.options.strategy = "data_parallel";
   task.options.strategy_settings["bucket-bytes"] = 100;
   const train::Result clipped = task.simulate(3);
@@ -29,7 +29,7 @@ TEST_CASE("clipping changes a training, and in buckets or beside the backward pa
 }
 
 TEST_CASE("workers that share minibatches clip what one worker would", "[train]") {
-  LimitedTask task(GENERATE("truncate", "norm"));
+  LimitedTask task(GENERATE("truncate", "norm", "global"));
   task.options.strategy = "data_parallel";
   task.options.splits = 3;
   const train::Result one = task.simulate(1), three = task.simulate(3);
@@ -56,7 +56,7 @@ TEST_CASE("clipping holds a learning rate that is too high without it", "[train]
 }
 
 TEST_CASE("a timing run counts what limits cost", "[train]") {
-  LimitedTask task(GENERATE("truncate", "norm"));
+  LimitedTask task(GENERATE("truncate", "norm", "global"));
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   task.options.optimiser.max_norm = 1;
   sim::Platform platform = sim::free_platform(2);

@@ -10,6 +10,7 @@
 #include "nn/ops/head.hpp"
 #include "nn/ops/multiply.hpp"
 #include "nn/ops/positions.hpp"
+#include "nn/ops/rotary.hpp"
 #include "nn/ops/row_norm.hpp"
 #include "nn/zoo/zoo.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 struct GptOptions {
   std::size_t layers = 4, heads = 4, width = 128, context = 64, vocabulary = 256;
-  std::string norm = "layer", mlp = "gelu";
+  std::string norm = "layer", mlp = "gelu", positions = "learned";
   bool bias = true, tied = true;
   double dropout = 0;
 
@@ -30,6 +31,7 @@ struct GptOptions {
     list.number("vocabulary", vocabulary, {.least = 2, .most = 1'000'000}, "number of tokens; in training the data's");
     list.choice("norm", norm, {"layer", "rms"}, "normalisation");
     list.choice("mlp", mlp, {"gelu", "swiglu"}, "perceptron: four times as wide, or gated and 8/3 times as wide");
+    list.choice("positions", positions, {"learned", "rotary"}, "vectors that are added, or angles of queries and keys");
     list.flag("bias", bias, "biases of products and shifts of normalisation");
     list.flag("tied", tied, "the output has the weights of the embedding");
     list.number("dropout", dropout, core::below_one, "probability of zero after the embedding and before each addition");
@@ -47,7 +49,9 @@ class GptBuilder {
     const ValueId table =
         graph_.add("embedding", Embedding(options_.vocabulary, options_.width, deviation), {GraphBuilder::input});
     const std::vector<std::optional<ParameterId>> weights = graph_.parameters_of(table);
-    ValueId x = dropped("embedding", graph_.add("positions", Positions(options_.context, deviation), {table}));
+    ValueId x = table;
+    if (!rotary()) x = graph_.add("positions", Positions(options_.context, deviation), {x});
+    x = dropped("embedding", x);
     for (std::size_t l = 0; l < options_.layers; ++l) {
       const std::string layer = core::format("layer {}", l + 1);
       x = attended(layer, x);
@@ -62,8 +66,11 @@ class GptBuilder {
  private:
   static constexpr double deviation = 0.02;
 
+  bool rotary() const { return options_.positions == "rotary"; }
+
   ValueId attended(const std::string& layer, ValueId x) {
-    const ValueId inputs = product(layer + "/queries, keys, values", normalised(layer + "/norm 1", x), 3 * options_.width);
+    ValueId inputs = product(layer + "/queries, keys, values", normalised(layer + "/norm 1", x), 3 * options_.width);
+    if (rotary()) inputs = graph_.add(layer + "/rotary", Rotary(options_.heads, 10000), {inputs});
     const ValueId found = graph_.add(layer + "/attention", Attention(options_.heads), {inputs});
     return graph_.add(layer + "/attended", Add(), {x, into_residual(layer + "/projection", found)});
   }
@@ -107,6 +114,11 @@ Graph make_gpt(const GptOptions& options) {
     throw core::ConfigError(
         core::format("zoo model 'gpt': {} heads cannot share a width of {}: give a width that is a "
                      "multiple of the heads",
+                     options.heads, options.width));
+  if (options.positions == "rotary" && options.width / options.heads % 2 != 0)
+    throw core::ConfigError(
+        core::format("zoo model 'gpt': rotary positions turn pairs of numbers, and {} heads of a width of {} have "
+                     "an odd number each: give another width",
                      options.heads, options.width));
   return GptBuilder(options).build();
 }
