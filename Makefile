@@ -12,7 +12,7 @@ HARNESS := python3 experiments/harness --program $(PROGRAM)
 PYTHON := src/setup/python.sh
 DEMO_RUNS := experiments/bmuf_images/runs/smoke/fashion-mnist
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
-BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quantisation
+BENCHES := bench_training bench_attention bench_rbm bench_emulation bench_simulator bench_quantisation
 MPI_BENCHES := bench_allreduce bench_shared_ranks
 export PARAGRAD = $(PROGRAM)
 export MNIST_DIR
