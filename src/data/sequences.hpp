@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/dataset.hpp"
-#include "data/windows.hpp"
+#include "data/text_windows.hpp"
 
 namespace paragrad::data {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "data/row_stream.hpp"
-#include "data/windows.hpp"
+#include "data/text_windows.hpp"
 
 namespace paragrad::data {
 

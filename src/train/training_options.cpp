@@ -60,6 +60,12 @@ void describe_task(core::OptionList& list, TrainingOptions& options) {
       .mark(core::OptionMark::common)
       .required()
       .expand(nn::read_model);
+  list.choice(
+          "windows", options.windows, {"disjoint", "random"},
+          "models of texts: windows of the text that lie side by side, from another place on in every epoch, or that begin "
+          "at random")
+      .when(options.model.empty() || reads_text(options.model),
+            core::format("applies to models of texts only, and '{}' is none", nn::short_name(options.model)));
   options.describe_loss(list);
   {
     const auto condition = list.only_when(options.epochs > 0, network_only);
@@ -231,12 +237,6 @@ void TrainingOptions::describe_samples(core::OptionList& list) {
             "which may overlap (21-64+21/32)")
       .when(model.empty() || (nn::make_graph(model).reads_sequences() && !reads_text(model)),
             core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
-  list.choice(
-          "windows", windows, {"disjoint", "random"},
-          "models of texts: windows of the text that lie side by side, from another place on in every epoch, or that begin "
-          "at random")
-      .when(model.empty() || reads_text(model),
-            core::format("applies to models of texts only, and '{}' is none", nn::short_name(model)));
 }
 
 core::DescribedOption TrainingOptions::describe_loss(core::OptionList& list) {

@@ -2,10 +2,10 @@
 // (OpenBLAS, or cuBLAS at the same precision) measured in the same run. Counted are needed multiplications only: 2 flops for
 // each of the forward pass, 2 for the gradient of its weight, 2 for that of its input except in the first layer. Frames of
 // recurrent layers count as samples, their weights of the step before like all others; minibatches there are 16 chunks of
-// 106 frames (21-64+21); tokens of a text do too, with half of the products of attention, and are trained with AdamW and clipped
-// gradients. What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
-// momentum update), without reading data. Of one core beside it the same step of PyTorch (torch_training.py), where
-// `make peers` has installed it.
+// 106 frames (21-64+21); tokens of a text do too, with half of the products of attention, and are trained with AdamW and
+// clipped gradients. What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward, momentum
+// update), without reading data. Of one core beside it the same step of PyTorch (torch_training.py), where `make peers` has
+// installed it.
 //
 //   bench_training [seconds per net, 0 to say what would be measured [device [model]]]
 #include <algorithm>
@@ -38,7 +38,8 @@ struct Net {
   std::size_t frames() const { return batch / sequences(); }                         // of each
 };
 
-/// Flops per sample that the mathematics needs. The backward pass of attention computes its scores again, which do not count.
+/// Flops per sample that the mathematics needs. The backward pass of attention computes its scores again, which do not
+/// count.
 double needed_flops(const Net& net) {
   double flops = 0, first = 0;
   for (const nn::NodeCost& node : nn::node_costs(nn::make_graph(net.model))) {
@@ -46,7 +47,7 @@ double needed_flops(const Net& net) {
     flops += 6 * multiplications;
     if (first == 0) first = multiplications;
   }
-  return flops - 2 * first;
+  return net.is_text() ? flops : flops - 2 * first;  // the inputs of a text are no products
 }
 
 double step_s_of(backend::Device& device, const Net& net, double seconds) {

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "checksummed.hpp"
 #include "data/text_import.hpp"
-#include "data/windows.hpp"
+#include "data/text_windows.hpp"
 #include "fuzz.hpp"
 #include "mutations.hpp"
 #include "support.hpp"

@@ -4,7 +4,7 @@
 #include "nn/ops/checks.hpp"
 #include "nn/ops/initial_weights.hpp"
 #include "nn/ops/op_entry.hpp"
-#include "nn/ops/windows.hpp"
+#include "nn/ops/rows_of_windows.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

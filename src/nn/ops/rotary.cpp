@@ -3,7 +3,7 @@
 #include "backend/kernels/rotate.hpp"
 #include "nn/ops/checks.hpp"
 #include "nn/ops/op_entry.hpp"
-#include "nn/ops/windows.hpp"
+#include "nn/ops/rows_of_windows.hpp"
 
 namespace paragrad::nn {
 

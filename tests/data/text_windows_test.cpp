@@ -1,5 +1,5 @@
 // Windows of a text: which tokens they have, and on what that depends.
-#include "data/windows.hpp"
+#include "data/text_windows.hpp"
 
 #include <map>
 #include <numeric>

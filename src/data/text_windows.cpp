@@ -1,4 +1,4 @@
-#include "data/windows.hpp"
+#include "data/text_windows.hpp"
 
 #include <algorithm>
 
