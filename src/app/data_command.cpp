@@ -68,6 +68,11 @@ struct PartitionArguments {
 void store_partition(const PartitionArguments& options) {
   const auto dataset = data::Dataset::open(options.file);
   const auto& info = dataset->info();
+  if (info.vocabulary)
+    throw core::ConfigError(
+        core::format("'{}' holds a text, whose windows depend on the model: they are divided when training "
+                     "starts, and no partition is stored",
+                     options.file));
   if ((options.blocks > 0) == (options.split_s > 0))
     throw core::ConfigError("a partition needs either --blocks or --split-duration: give one of them");
   const std::size_t blocks =

@@ -27,6 +27,9 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
+/// The reason of an earlier failure is no longer known.
+int fail_to_print() { return fail("cannot write all of the output to the standard output", cli::user_error); }
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -34,7 +37,8 @@ int main(int argc, char** argv) {
   worlds::print_notice_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {
-    return app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
+    const int code = app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
+    return code == cli::success && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) ? fail_to_print() : code;
   } catch (const core::ConfigError& error) {
     return fail(error.what(), cli::user_error);
   } catch (const std::filesystem::filesystem_error& error) {
@@ -44,6 +48,7 @@ int main(int argc, char** argv) {
   } catch (const comm::Failure& error) {  // an emulated failure
     return fail(error.what(), cli::peer_failure);
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return fail_to_print();
     return fail(core::format("internal error: {}", error.what()), cli::internal_error);
   }
 }

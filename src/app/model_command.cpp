@@ -78,9 +78,6 @@ const char* row_of(const nn::Graph& graph) {
   return graph.reads_sequences() ? "frame" : "sample";
 }
 
-/// Rows of a sample whose number is known.
-std::size_t rows_of_sample(const nn::Graph& graph) { return graph.tokens() ? graph.tokens()->context : 1; }
-
 std::string bytes(double count) { return core::format_quantity(count, core::Unit::bytes); }
 
 void print_table(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, const Arguments& arguments) {
@@ -111,7 +108,7 @@ void print_table(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs,
       "Training with {}: {} for parameters, gradient and optimiser, {} for a copy of the model, and {} per {}; {} for a "
       "minibatch of {}.\n",
       row_of(graph), arguments.optimiser, bytes(totals.replica_bytes), bytes(totals.copy_bytes), bytes(totals.sample_bytes),
-      row_of(graph), bytes(totals.training_bytes(arguments.minibatch * rows_of_sample(graph))), arguments.minibatch);
+      row_of(graph), bytes(totals.training_bytes(arguments.minibatch * graph.rows_per_sample())), arguments.minibatch);
 }
 
 void print_json(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, const Arguments& arguments) {
@@ -145,7 +142,7 @@ void print_json(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, 
                        {"copy_bytes", totals.copy_bytes},
                        {"training_bytes_per_sample", totals.sample_bytes},
                        {"minibatch", arguments.minibatch},
-                       {"training_bytes", totals.training_bytes(arguments.minibatch * rows_of_sample(graph))}};
+                       {"training_bytes", totals.training_bytes(arguments.minibatch * graph.rows_per_sample())}};
   fmt::print("{}\n", core::text_of(all, 2));
 }
 

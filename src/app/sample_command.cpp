@@ -32,7 +32,6 @@ int write_sample(const SampleArguments& arguments) {
   const auto print = [](const std::string& bytes) {
     return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0;
   };
-  print(arguments.prompt);
   writer.continue_text(arguments.prompt, arguments.how, print);
   print("\n");
   return cli::success;

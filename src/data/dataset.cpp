@@ -252,23 +252,15 @@ void Dataset::Mapping::load_tokens(const Hdf5File& file, const std::string& grou
   const std::string name = group + "/tokens";
   if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
   const auto stored = file.array_info(name);
-  const auto load = [&]<class T>(T) {
+  with_token_type(info.encoding.type, [&]<class T>(T) {
     if (stored.type != element_type_of<T>()) throw of_other_type(file, name, stored, to_string(element_type_of<T>()));
     if (stored.shape.size() != 1)
       throw broken(file, core::format("{} has the shape {}, not a list of tokens", name, core::join(stored.shape, "x")));
+    if (stored.shape[0] > most_tokens)
+      throw broken(file, core::format("{} has {} tokens, more than {}", name, stored.shape[0], most_tokens));
     info.samples[subset] = stored.shape[0];
     subsets[subset].features = Array::load<T>(file, name, stored, map);
-  };
-  switch (info.encoding.type) {
-    case core::NumberType::uint8:
-      load(std::uint8_t{});
-      break;
-    case core::NumberType::uint16:
-      load(std::uint16_t{});
-      break;
-    default:
-      load(std::int32_t{});
-  }
+  });
   info.text_bytes[subset] = file.count(group, "bytes");
   if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);
 }

@@ -8,8 +8,10 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "core/options.hpp"
 #include "core/range.hpp"
+#include "data/file_format.hpp"
 #include "data/gzip_file.hpp"
 #include "data/importer.hpp"
 #include "data/writer.hpp"
@@ -40,12 +42,17 @@ Document read_document(const std::string& path, std::vector<std::string>& digest
 
 /// The documents with any text, in the order of their names.
 std::vector<Document> read_documents(const std::string& from, Imported& imported) {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, left_out;
   if (fs::is_directory(from)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(from))
-      if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
-        paths.push_back(entry.path().string());
+    for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+      if (entry.path().filename().string().starts_with('.')) continue;
+      entry.is_regular_file() ? paths.push_back(entry.path().string())
+                              : left_out.push_back(entry.path().filename().string());
+    }
     std::ranges::sort(paths);
+    std::ranges::sort(left_out);
+    if (!left_out.empty())
+      imported.warnings.push_back(core::format("left out, as they are no files: {}", some_of(left_out)));
     if (paths.empty()) throw core::ConfigError(core::format("'{}' has no files in it", from));
   } else {
     paths = {from};
@@ -68,7 +75,7 @@ Vocabulary vocabulary_of(const std::string& tokens, const std::vector<Document>&
   if (tokens == "bytes") return Vocabulary::bytes();
   if (documents.size() == 1)
     return Vocabulary::characters(documents.front().text, core::format("'{}'", documents.front().path));
-  std::string all;  // of each document its characters
+  std::string all;  // the characters of each document
   for (const Document& document : documents) {
     const Vocabulary own = Vocabulary::characters(document.text, core::format("'{}'", document.path));
     for (std::size_t token = 0; token < own.size(); ++token) all += own.text(static_cast<std::int32_t>(token));
@@ -83,6 +90,9 @@ struct Text {
 };
 
 Text encode(const Vocabulary& vocabulary, const std::vector<Document>& documents) {
+  std::size_t bytes = 0;
+  for (const Document& document : documents) bytes += document.text.size();
+  core::require_memory(8 * static_cast<double>(bytes), "the tokens of the text");  // of all, and of one document
   Text text;
   for (const Document& document : documents) {
     const std::vector<std::int32_t> tokens = vocabulary.encode(document.text, core::format("'{}'", document.path));
@@ -106,9 +116,13 @@ std::array<core::Range, 3> sets_of(const ImportTextOptions& options, const Text&
   for (std::size_t i = 0; i < sets.size(); ++i)
     if (sets[i].empty() && shares[i] > 0)
       throw core::ConfigError(core::format(
-          "'{}' has {}, of which none are left for the {} set: give {}", options.from,
+          "'{}' has {}, of which none are left for the {} set: give other shares to `valid` and `test`{}", options.from,
           options.cut == "tokens" ? several(text.tokens.size(), "token") : several(text.ends.size(), "document"),
-          std::array{"training", "validation", "test"}[i], "other shares to `valid` and `test`, or `cut` tokens"));
+          std::array{"training", "validation", "test"}[i], options.cut == "tokens" ? "" : ", or `cut` tokens"));
+  for (const core::Range& set : sets)
+    if (set.size() > most_tokens)
+      throw core::ConfigError(core::format("'{}' has {} tokens for one set, and a set can have {}: import it in parts",
+                                           options.from, set.size(), most_tokens));
   return sets;
 }
 
@@ -145,10 +159,11 @@ void ImportTextOptions::describe(core::OptionList& list) {
   list.text("name", name, "name of the data set").required();
   list.text("source", source, "origin of the files, recorded in the data file");
   list.text("licence", licence, "licence of the data, recorded in the data file");
-  list.number("valid", valid, share, "share of the text that is set aside for validation, from behind the training set");
-  list.number("test", test, share, "share of the text that is set aside for the test, from its end")
+  list.number("valid", valid, share, "share of the text that becomes the validation set, after the training set");
+  list.number("test", test, share, "share of the text, at its end, that becomes the test set")
       .unless(valid + test >= 1, "and `valid` leave no text for training: give less than 1 to both together");
-  list.choice("cut", cut, {"tokens", "documents"}, "where the sets begin: at any token, or only where a document does")
+  list.choice("cut", cut, {"tokens", "documents"},
+              "where the text may be cut into sets: at any token, or only between documents")
       .when(valid > 0 || test > 0, "has no effect without a set besides the training set: give `valid` or `test`");
 }
 

@@ -22,8 +22,9 @@ struct ImportTextOptions {
 };
 
 /// Converts a text into tokens. The training set is the beginning of the text, then come validation and test set. Documents
-/// of a folder follow each other in the order of their names. Holds the text and four bytes per token in memory. Throws
-/// ConfigError for a missing or empty text, text that is not UTF-8 where tokens are characters, and sets without a token.
+/// of a folder follow each other in the order of their names. Hidden files are ignored; folders are left out and named.
+/// Holds the text and four bytes per token in memory. Throws ConfigError for a missing or empty text, text that is not UTF-8
+/// where tokens are characters, and sets without a token.
 Imported import_text(const ImportTextOptions& options);
 
 }  // namespace paragrad::data

@@ -8,7 +8,8 @@
 
 namespace paragrad::data {
 
-Windows Windows::training(std::size_t tokens, std::size_t context, Order order, std::uint64_t seed, const char* what) {
+Windows Windows::training(std::size_t tokens, std::size_t context, Order order, std::uint64_t seed,
+                          const std::string& what) {
   if (tokens < context + 1)
     throw core::ConfigError(
         core::format("{} has {} token{}, fewer than a window of {} and the token after it: give a smaller "

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace paragrad::data {
 
@@ -16,7 +17,7 @@ class Windows {
   enum class Order { disjoint, random };
 
   /// Of a text for training. Throws ConfigError if there is not one window and the token after it. what: "'x.h5' (train)"
-  static Windows training(std::size_t tokens, std::size_t context, Order order, std::uint64_t seed, const char* what);
+  static Windows training(std::size_t tokens, std::size_t context, Order order, std::uint64_t seed, const std::string& what);
 
   /// For scores.
   static Windows once(std::size_t tokens, std::size_t context);

@@ -32,17 +32,6 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
           core::format("label {} in row {} of {} is out of range for {} classes", labels[i], first_row + i, group, classes));
 }
 
-ElementType token_type(const DatasetInfo& info) {
-  switch (info.encoding.type) {
-    case core::NumberType::uint8:
-      return ElementType::uint8;
-    case core::NumberType::uint16:
-      return ElementType::uint16;
-    default:
-      return ElementType::int32;
-  }
-}
-
 constexpr std::size_t most_bytes_of_names = std::size_t{1} << 20;
 
 /// As they are stored, each as long as the longest.
@@ -96,7 +85,9 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
   speakers_.clear();
   named_ = spoken_ = 0;
   info_.samples[index] = samples;
-  if (info_.vocabulary) return file_.create_array(group_ + "/tokens", token_type(info_), {samples});
+  if (info_.vocabulary)
+    return with_token_type(info_.encoding.type,
+                           [&]<class T>(T) { file_.create_array(group_ + "/tokens", element_type_of<T>(), {samples}); });
   const auto type = info_.encoding.type == core::NumberType::uint8 ? ElementType::uint8 : ElementType::float32;
   file_.create_array(group_ + "/features", type, {samples, info_.frame_dim()});
   if (info_.has_labels()) file_.create_array(group_ + "/labels", ElementType::int32, {samples});
@@ -165,29 +156,17 @@ void DatasetWriter::append(std::span<const float> features, std::span<const std:
   append_rows(features, labels, columns);
 }
 
-template <class T>
-void DatasetWriter::write_tokens(std::span<const std::int32_t> tokens) {
-  const std::vector<T> stored(tokens.begin(), tokens.end());
-  file_.write_rows(group_ + "/tokens", rows_, std::span<const T>(stored));
-  hash_.add_features(subset_, std::as_bytes(std::span(stored)));
-}
-
 void DatasetWriter::append_tokens(std::span<const std::int32_t> tokens, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(subset_);
   const auto is_token = [&](std::int32_t token) { return token >= 0 && static_cast<std::size_t>(token) < info_.classes; };
   if (group_.empty() || !info_.vocabulary || tokens.size() > info_.samples[index] - rows_ ||
       !std::ranges::all_of(tokens, is_token))
     throw std::logic_error("DatasetWriter: tokens that were not announced, or outside the vocabulary");
-  switch (info_.encoding.type) {
-    case core::NumberType::uint8:
-      write_tokens<std::uint8_t>(tokens);
-      break;
-    case core::NumberType::uint16:
-      write_tokens<std::uint16_t>(tokens);
-      break;
-    default:
-      write_tokens<std::int32_t>(tokens);
-  }
+  with_token_type(info_.encoding.type, [&]<class T>(T) {
+    const std::vector<T> stored(tokens.begin(), tokens.end());
+    file_.write_rows(group_ + "/tokens", rows_, std::span<const T>(stored));
+    hash_.add_features(subset_, std::as_bytes(std::span(stored)));
+  });
   rows_ += tokens.size();
   info_.text_bytes[index] += bytes;
 }

@@ -61,8 +61,6 @@ class DatasetWriter {
  private:
   template <class T>
   void append_features(std::span<const T> features, std::size_t rows);
-  template <class T>
-  void write_tokens(std::span<const std::int32_t> tokens);
   void append_labels(std::span<const std::int32_t> labels);
   void append_columns(const ColumnViews& columns, std::size_t rows);
   template <class T>

@@ -59,7 +59,9 @@ GraphBuilder::GraphBuilder(ValueType input, std::optional<TokenInput> tokens) {
   graph_.tokens_ = tokens;
 }
 
-GraphBuilder GraphBuilder::of_text(const TokenInput& tokens) { return GraphBuilder({{1}, DataType::int32}, tokens); }
+GraphBuilder GraphBuilder::of_text(const TokenInput& tokens) {
+  return GraphBuilder({{1}, DataType::int32, tokens.vocabulary}, tokens);
+}
 
 std::vector<std::optional<ParameterId>> GraphBuilder::parameters_of(ValueId value) const {
   const Node& node = producer_of(value);
@@ -132,6 +134,19 @@ void GraphBuilder::draw_like(const Graph& other, const Node& node) {
   graph_.streams_ = other.streams();
 }
 
+void GraphBuilder::check_windows() const {
+  for (const Node& node : graph_.nodes_) {
+    const std::optional<std::size_t> longest = node.op->longest_window();
+    if (!longest) continue;
+    if (!graph_.tokens_)
+      throw core::ConfigError(core::format("{} ({}) is for windows of a text: begin with 'input tokens=256 context=64'",
+                                           node.name, node.op->name()));
+    if (*longest < graph_.tokens_->context)
+      throw core::ConfigError(core::format("{} ({}) takes windows of {} tokens, and those of the input have {}", node.name,
+                                           node.op->name(), *longest, graph_.tokens_->context));
+  }
+}
+
 Graph GraphBuilder::finish(ValueId output) && {
   if (output == input) throw core::ConfigError("a network needs at least one node");
   graph_.output_ = output;
@@ -140,6 +155,7 @@ Graph GraphBuilder::finish(ValueId output) && {
         std::ranges::any_of(node.outputs, [&](ValueId v) { return v == output || !graph_.values_[v].consumers.empty(); });
     if (!leads_on) throw core::ConfigError(core::format("{} ({}) does not lead to the output", node.name, node.op->name()));
   }
+  check_windows();
   graph_.plan_ = make_plan(graph_);
   return std::move(graph_);
 }

@@ -72,10 +72,11 @@ class Graph {
   const Plan& plan() const { return plan_; }
 
   ValueId output() const { return output_; }
-  std::size_t inputs() const { return values_.front().type.size(); }    ///< elements per row
-  const std::optional<TokenInput>& tokens() const { return tokens_; }   ///< if its input is a text
-  std::size_t outputs() const { return values_[output_].type.size(); }  ///< elements per row
-  std::span<const core::Matrix> layout() const { return layout_; }      ///< of the flat parameters
+  std::size_t inputs() const { return values_.front().type.size(); }              ///< elements per row
+  const std::optional<TokenInput>& tokens() const { return tokens_; }             ///< if its input is a text
+  std::size_t rows_per_sample() const { return tokens_ ? tokens_->context : 1; }  ///< where sequences are of one length
+  std::size_t outputs() const { return values_[output_].type.size(); }            ///< elements per row
+  std::span<const core::Matrix> layout() const { return layout_; }                ///< of the flat parameters
   std::size_t parameter_count() const { return layout_.empty() ? 0 : layout_.back().range().end; }
   std::size_t buffer_count() const { return buffers_.empty() ? 0 : buffers_.back().range.end; }
 
@@ -146,6 +147,7 @@ class GraphBuilder {
 
  private:
   static ValueId only(const std::vector<ValueId>& outputs);
+  void check_windows() const;
   Graph finish(ValueId output) &&;
   static Graph fuse_activations(const Graph& graph);
 

@@ -26,7 +26,7 @@ std::uint64_t activation_bytes(const Graph& graph, const Node& node) {
 
 std::vector<NodeCost> node_costs(const Graph& graph) {
   const auto device = backend::make_device("meta");
-  const std::size_t rows_of_sample = graph.tokens() ? graph.tokens()->context : 1, multiple = graph.plan().rows_multiple;
+  const std::size_t rows_of_sample = graph.rows_per_sample(), multiple = graph.plan().rows_multiple;
   const std::vector<std::uint32_t> one_sequence(rows_of_sample, 1);
   const std::size_t planned_rows = (rows_of_sample + multiple - 1) / multiple * multiple;
   core::Arena features = device->allocate(graph.inputs()), parameters = device->allocate(graph.parameter_count());

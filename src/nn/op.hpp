@@ -95,6 +95,10 @@ class Op {
   /// Whether the rows of a minibatch are frames of sequences that depend on each other.
   virtual bool reads_sequences() const { return false; }
 
+  /// The longest window that an operation on windows of a text takes: sequences of one length. Nothing: it is no such
+  /// operation.
+  virtual std::optional<std::size_t> longest_window() const { return std::nullopt; }
+
   /// Whether a sample's outputs depend on the other samples of its minibatch, which then cannot be cut into micro-batches.
   virtual bool needs_whole_minibatch() const { return false; }
 

@@ -20,11 +20,12 @@ struct Shape {
 /// "224x224x3"
 std::string describe(const Shape& shape);
 
-enum class DataType { float32, int32 };
+enum class DataType { float32, int32 };  ///< int32: tokens
 
 struct ValueType {
   Shape shape;
   DataType type = DataType::float32;
+  std::size_t vocabulary = 0;  ///< of tokens, which are below it
 
   std::size_t size() const { return shape.size(); }  ///< elements per row
   bool operator==(const ValueType&) const = default;

@@ -33,8 +33,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
   if (worker.device().computes() && !learner_->talks() && !source.samples_differ())
-    cost_ = std::make_unique<LearnerCost>(*learner_, worker.device().call_times(), source.all_alike(),
-                                          source.windows[0].has_value());
+    cost_ = std::make_unique<LearnerCost>(*learner_, worker.device().call_times(), source.all_alike());
 }
 
 void BlockTrainer::begin_epoch(const EpochSetting& setting) {

@@ -63,7 +63,7 @@ Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<c
   const auto learner = trained_network(worker, options, parameters, input.source, false);
   std::optional<LearnerCost> cost;
   if (const TrainingData& source = input.source; !source.samples_differ())
-    cost.emplace(*learner, worker.device().call_times(), source.all_alike(), source.windows[0].has_value());
+    cost.emplace(*learner, worker.device().call_times(), source.all_alike());
   const AddUp add_up = [&](std::span<double> values) {
     comm::sum_in_rank_order(worker.comm(), values);
     return true;

@@ -91,6 +91,7 @@ void TextWriter::continue_text(const std::string& text, const WritingOptions& op
   const core::RandomStream random(options.seed, core::Purpose::written_text);
   std::vector<std::int32_t> tokens = vocabulary_->encode(text, "the prompt");
   if (tokens.empty()) throw core::ConfigError("the prompt is empty: give it at least one token");
+  if (!wrote(text)) return;
   for (std::size_t i = 0; i < options.tokens; ++i) {
     const std::size_t seen = std::min(tokens.size(), graph_->tokens()->context);
     const std::vector<float> outputs = outputs_after(std::span<const std::int32_t>(tokens).last(seen));

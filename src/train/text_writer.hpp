@@ -33,8 +33,8 @@ class TextWriter {
   /// checkpoint: of a model of texts; must outlive the writer. Throws ConfigError for another. path: for messages.
   TextWriter(backend::Device& device, const Checkpoint& checkpoint, const std::string& path);
 
-  /// Calls wrote(bytes) for each token; ends early if it returns false. text: not empty. Throws ConfigError for text that
-  /// the vocabulary does not have.
+  /// Calls wrote(bytes) for the text, and then for each token; ends early if it returns false. text: not empty. Throws
+  /// ConfigError for text that the vocabulary does not have.
   void continue_text(const std::string& text, const WritingOptions& options,
                      const std::function<bool(const std::string&)>& wrote);
 

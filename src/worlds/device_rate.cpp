@@ -28,13 +28,13 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
   const auto network = std::make_shared<const nn::Graph>(nn::make_graph(options.model));
-  std::optional<data::Sequence> window;
-  if (const auto& tokens = network->tokens())
-    window = data::Sequence{0, static_cast<std::uint32_t>(tokens->context), 0, static_cast<std::uint32_t>(tokens->context)};
-  if (network->reads_sequences() && !window)
+  if (network->reads_sequences() && !network->tokens())
     throw core::ConfigError("--device-rate assumes independent samples: leave it out with recurrent models");
-  const auto learner = train::network_learners(network, options, window ? window->frames() : 1)(*device, samples, false);
-  train::LearnerCost cost(*learner, device->call_times(), window, window.has_value());
+  const auto rows = static_cast<std::uint32_t>(network->rows_per_sample());
+  const auto learner = train::network_learners(network, options, rows)(*device, samples, false);
+  std::optional<data::Sequence> window;
+  if (network->tokens()) window = data::Sequence{0, rows, 0, rows};
+  train::LearnerCost cost(*learner, device->call_times(), window);
   const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
   const auto count = static_cast<double>(samples);
   return {samples_per_s, count / roofline_s, count / samples_per_s / roofline_s};

@@ -334,6 +334,15 @@ class Files(CliTest):
         self.assert_refused(self.import_kaldi(features[:-4], alignments), "u7")
         self.assert_refused(self.import_kaldi("gunk" * 9999, alignments), "feats.ark")
 
+    def test_output_that_cannot_be_written_is_an_error_of_every_command(self):
+        for words in (["--version"], ["help"], ["help", "bmuf"], ["train", "--help"], ["manual"], ["completion", "bash"], ["model", "8-4"],
+                      ["platform", PLATFORM], ["data", "info", self.data], ["data", "verify", self.data], ["train", *self.task],
+                      ["collective", "--platform", PLATFORM, "--workers", 2, "--bytes", "1kB"]):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, *map(str, words)], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual((done.returncode, done.stderr),
+                                 (2, "paragrad: cannot write all of the output to the standard output\n"))
+
     @unittest.skipUnless(can_mount(), "needs a small disk")
     def test_a_full_disk_leaves_the_previous_checkpoint(self):
         script = f"""

@@ -78,6 +78,25 @@ class Gpt(FolderTest):
         drawn = {run("sample", checkpoint, "--prompt", "3 and", "--tokens", "40", "--seed", seed).stdout for seed in range(4)}
         self.assertGreater(len(drawn), 1)
 
+    def network(self, head: str, node: str) -> str:
+        path = self.folder / f"net{len(list(self.folder.glob('net*')))}"
+        path.write_text(f"{head}\n" + ("e = embedding input width=4\n" if "tokens" in head else "") + f"{node}\ny = affine p outputs=9\n")
+        return f"file:{path}"
+
+    def test_every_set_is_scored_over_all_its_tokens(self):
+        half = len(TEXT) // 2
+        for name, text in (("one", TEXT[:2 * half]), ("other", TEXT[half:2 * half] + TEXT[:half])):
+            (self.folder / name).write_text(text)
+            run("data", "import-text", "--from", self.folder / name, "--tokens", "characters", "--valid", 0.5, "--name", name, "--out",
+                self.folder / f"{name}.h5").check_returncode()
+        out = self.folder / "scored"
+        run("train", "--data", self.folder / "one.h5", *GPT, "--windows", "random", "--epochs", 1, "--out", out).check_returncode()
+        for one, other in (("train", "valid"), ("valid", "train")):
+            scores = [run("evaluate", out / "checkpoint.h5", "--data", self.folder / f"{name}.h5", "--subset", subset).stdout.partition("error")[2]
+                      for name, subset in (("one", one), ("other", other))]
+            self.assertIn("bits per byte", scores[0])
+            self.assertEqual(*scores)
+
     def test_what_does_not_fit_is_refused_in_one_sentence(self):
         mlp = ["--model", "8-4", *GPT[2:]]
         bytes_of = self.folder / "bytes.h5"
@@ -90,9 +109,14 @@ class Gpt(FolderTest):
         for words, part in (
                 (["train", "--data", self.data, *mlp], "holds a text, which model '8-4' cannot read"),
                 (["train", "--data", table, *GPT], "'" + str(table) + "' has features"),
-                (["train", "--data", self.data, "--model", "gpt:vocabulary=9", *GPT[2:]], "give vocabulary="),
+                (["train", "--data", self.data, "--model", "gpt:vocabulary=9", *GPT[2:]], "give the model as many tokens"),
+                (["train", "--data", self.data, "--model", self.network("input tokens=9 context=8", "p = positions e context=4"), *GPT[2:]], "windows of 4 tokens"),
+                (["train", "--data", table, "--model", self.network("input 6", "p = attention input heads=1"), *GPT[2:]], "is for windows of a text"),
+                (["train", "--data", table, "--model", self.network("input 6", "p = rotary input"), *GPT[2:]], "is for windows of a text"),
+                (["simulate", "--device", "meta", "--platform", PLATFORM, "--workers", 2, "--data", table, *GPT, "--epochs", 1], "has features"),
+                (["data", "partition", self.data, "--workers", 2, "--blocks", 2], "no partition is stored"),
                 (["train", "--data", self.data, "--model", "gpt:context=100000", *GPT[2:]], "fewer than a window of 100000"),
-                (["train", *self.task, "--loss", "ctc"], "loss 'ctc' is not for texts"),
+                (["train", *self.task, "--loss", "ctc"], "loss 'ctc' needs no alignment"),
                 (["train", *self.task, "--chunks", "8"], "--chunks applies to recurrent models only"),
                 (["train", *self.task, "--context", "1+1"], "--context"),
                 (["train", "--data", table, *mlp, "--windows", "random"], "--windows applies to models of texts only"),
@@ -105,7 +129,9 @@ class Gpt(FolderTest):
                 (["data", "import-text", "--from", self.folder / "none.txt", "--name", "n", "--out", self.folder / "n.h5"], "none.txt"),
                 (["data", "import-text", "--from", checkpoint, "--tokens", "characters", "--name", "n", "--out", self.folder / "n.h5"], "is not UTF-8 at byte")):
             with self.subTest(words=words):
-                self.assert_refused(run(*words), part)
+                refused = run(*words)
+                self.assert_refused(refused, part)
+                self.assertEqual(refused.stdout, "")
 
 
 if __name__ == "__main__":

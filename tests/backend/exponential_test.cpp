@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "backend/cpu/vector.hpp"
+#include "backend/kernels/activate.hpp"
+#include "backend/kernels/activation_gradient.hpp"
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -42,6 +46,27 @@ TEST_CASE("the vectorised sigmoid and tanh are exact to 4e-7", "[backend]") {
   CHECK(largest_error(-80, 80, sigmoid_of, exact_sigmoid) < 4e-7);
   CHECK(largest_error(-20, 20, tanh_of, exact_tanh) < 4e-7);
   CHECK(largest_error(-0.7, 0.7, tanh_of, exact_tanh) < 4e-7);
+}
+
+TEST_CASE("GELU, SiLU and their slopes on the cpu are exact to 1e-6", "[backend]") {
+  const auto device = make_device("cpu");
+  std::vector<float> z, ones;
+  for (int i = 0; i <= 480'007; ++i) z.push_back(static_cast<float>(-12 + 24 * i / 480'007.));
+  ones.assign(z.size(), 1);
+  std::vector<float> y(z.size()), slopes(z.size());
+  for (const Activation f : {Activation::gelu, Activation::silu}) {
+    device->run(Activate{f, z, y});
+    device->run(ActivationGradient{f, z, ones, 0, slopes});
+    double value_error = 0, slope_error = 0;
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const double at = static_cast<double>(z[i]), size = std::max(1., std::abs(at));
+      value_error = std::max(value_error, std::abs(static_cast<double>(y[i]) - activate(f, at)) / size);
+      slope_error = std::max(slope_error, std::abs(static_cast<double>(slopes[i]) - slope(f, at)));
+    }
+    CAPTURE(activation_name(f));
+    CHECK(value_error < 2e-7);
+    CHECK(slope_error < 1e-6);  // 1 - σ(z) is multiplied by z
+  }
 }
 
 TEST_CASE("the vectorised exponential keeps the limits", "[backend]") {

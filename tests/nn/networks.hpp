@@ -61,7 +61,7 @@ inline nn::Graph normalising_network(std::size_t inputs, std::size_t classes) {
 inline nn::Graph text_network(bool rms, std::size_t classes) {
   using backend::Activation;
   nn::GraphBuilder graph = nn::GraphBuilder::of_text({classes, 4});
-  const nn::ValueId e = graph.add("table", nn::Embedding(classes, 6, 0.5), {nn::GraphBuilder::input});
+  const nn::ValueId e = graph.add("table", nn::Embedding(6, 0.5), {nn::GraphBuilder::input});
   const nn::ValueId x = graph.add("positions", nn::Positions(5, 0.5), {e});
   const nn::ValueId a = graph.add("norm", nn::RowNorm({.centred = !rms, .shift = !rms, .epsilon = 0.1}), {x});
   const nn::ValueId qkv = graph.add("qkv", nn::Affine(18, {}, {}, {.bias = rms, .deviation = 0.5}), {a});

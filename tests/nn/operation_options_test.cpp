@@ -19,10 +19,10 @@ namespace {
 
 /// A value other than the default for each option.
 const std::map<std::string, std::string> values{
-    {"outputs", "6"}, {"size", "2"},    {"height", "1"},   {"width", "1"},      {"stride", "2"},    {"dilation", "2"},
-    {"zeros", "0"},   {"groups", "2"},  {"bias", "false"}, {"momentum", "0.9"}, {"epsilon", "0.5"}, {"alpha", "0.5"},
-    {"beta", "0.5"},  {"k", "2"},       {"p", "0.2"},      {"pad", "1"},        {"flip", "true"},   {"cutout", "2"},
-    {"tokens", "12"}, {"context", "7"}, {"heads", "2"},    {"deviation", "3"},  {"shift", "false"}, {"base", "3"}};
+    {"outputs", "6"}, {"size", "2"},   {"height", "1"},    {"width", "1"},      {"stride", "2"},    {"dilation", "2"},
+    {"zeros", "0"},   {"groups", "2"}, {"bias", "false"},  {"momentum", "0.9"}, {"epsilon", "0.5"}, {"alpha", "0.5"},
+    {"beta", "0.5"},  {"k", "2"},      {"p", "0.2"},       {"pad", "1"},        {"flip", "true"},   {"cutout", "2"},
+    {"context", "7"}, {"heads", "2"},  {"deviation", "3"}, {"shift", "false"},  {"base", "3"}};
 
 /// Of operations whose default, or whose sizes, are others.
 const std::map<std::string, std::string> own_values{{"rms_norm shift", "true"}, {"rotary heads", "3"}};
@@ -42,7 +42,7 @@ bool reads_text(const std::string& operation) {
 std::string needed(const std::string& operation) {
   if (operation == "affine" || operation == "convolution") return " outputs=4";
   if (operation == "group_norm") return " groups=4";
-  if (operation == "embedding") return " tokens=9 width=6";
+  if (operation == "embedding") return " width=6";
   if (operation == "positions") return " context=4";
   if (operation == "rotary") return " heads=1";
   if (operation == "head") return " outputs=4";
@@ -61,7 +61,7 @@ std::string with(std::string options, const std::string& name, const std::string
 std::string network_of(const std::string& operation, const std::string& options, bool fused) {
   if (reads_text(operation)) {
     const std::string width = operation == "rotary" ? "18" : "6";
-    const std::string before = operation == "embedding" ? "" : "e = embedding input tokens=9 width=" + width + "; ";
+    const std::string before = operation == "embedding" ? "" : "e = embedding input width=" + width + "; ";
     return core::format("input tokens=9 context=4; {}a = {} {}{}; r = relu a; {}y = affine {} outputs=3; ", before,
                         operation, before.empty() ? "input" : "e", options, fused ? "" : "s = add r a; ", fused ? "r" : "s");
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/cpu/bodies.hpp"
+#include "backend/cpu/softmax.hpp"
 #include "backend/cpu/transpose.hpp"
 #include "backend/cpu/vector.hpp"
 
@@ -27,8 +28,8 @@ constexpr std::size_t whole_vectors(std::size_t count) { return (count + lanes -
 
 /// into[i][j] = Σ_k factors[i·row + k·step] · from[k][j] for `rows` rows i and `vectors` vectors of j; added if `adds`.
 template <std::size_t rows, std::size_t vectors>
-void tile(std::size_t terms, const float* factors, std::size_t row, std::size_t step, const float* from,
-          std::size_t from_stride, bool adds, float* into, std::size_t into_stride) {
+void sum_tile(std::size_t terms, const float* factors, std::size_t row, std::size_t step, const float* from,
+              std::size_t from_stride, bool adds, float* into, std::size_t into_stride) {
   Vector sum[rows][vectors];
 #pragma GCC unroll 8
   for (std::size_t i = 0; i < rows; ++i)
@@ -65,18 +66,16 @@ struct Product {
 };
 
 template <std::size_t rows>
-void multiply_rows(const Product& p) {
+void sum_rows(const Product& p) {
   std::size_t j = 0;
   for (; j + 2 * lanes <= p.columns; j += 2 * lanes)
-    tile<rows, 2>(p.terms, p.factors, p.row, p.step, p.from + j, p.from_stride, p.adds, p.into + j, p.into_stride);
+    sum_tile<rows, 2>(p.terms, p.factors, p.row, p.step, p.from + j, p.from_stride, p.adds, p.into + j, p.into_stride);
   if (j < p.columns)
-    tile<rows, 1>(p.terms, p.factors, p.row, p.step, p.from + j, p.from_stride, p.adds, p.into + j, p.into_stride);
+    sum_tile<rows, 1>(p.terms, p.factors, p.row, p.step, p.from + j, p.from_stride, p.adds, p.into + j, p.into_stride);
 }
 
-void multiply(const Product& p) {
-  [&]<std::size_t... n>(std::index_sequence<n...>) {
-    (void)((n + 1 == p.rows ? (multiply_rows<n + 1>(p), true) : false) || ...);
-  }
+void compute(const Product& p) {
+  [&]<std::size_t... n>(std::index_sequence<n...>) { (void)((n + 1 == p.rows ? (sum_rows<n + 1>(p), true) : false) || ...); }
   (std::make_index_sequence<group>());
 }
 
@@ -133,7 +132,7 @@ class Head {
   /// into[i] = rows[i] · columns for `count` rows of which the last sees `seen` columns.
   void dot(std::size_t count, std::size_t seen, const float* rows, std::size_t row_stride, const float* columns,
            float* into) const {
-    multiply({count, shape_.width, rows, row_stride, 1, columns, padded(), whole_vectors(seen), into, padded()});
+    compute({count, shape_.width, rows, row_stride, 1, columns, padded(), whole_vectors(seen), into, padded()});
   }
   std::size_t input_stride() const { return 3 * shape_.rows.sequences * shape_.outputs(); }  ///< from step to step
 
@@ -172,8 +171,8 @@ float* scratch(Workspace& workspace, const AttentionShape& shape, std::size_t ro
   return workspace.attention.span().data();
 }
 
-/// row = exp(scale·(row - largest)) for the first `seen` scores and 0 after them; returns the sum.
-float exponentiate(std::size_t seen, float scale, float largest, float* row) {
+/// row = exp(scale·(row - largest)), in whole vectors; returns the sum.
+float exponentiate_scaled(std::size_t seen, float scale, float largest, float* row) {
   Vector sums{};
   for (std::size_t j = 0; j < seen; j += lanes) {
     const Vector e = exponential((load(row + j) - largest) * scale);
@@ -183,17 +182,6 @@ float exponentiate(std::size_t seen, float scale, float largest, float* row) {
   float sum = 0;
   for (std::size_t l = 0; l < lanes; ++l) sum += sums[l];
   return sum;
-}
-
-float largest_of(std::size_t seen, const float* row) {
-  Vector best = load(row);
-  for (std::size_t j = lanes; j < seen; j += lanes) {
-    const Vector score = load(row + j);
-    best = score > best ? score : best;
-  }
-  float largest = best[0];
-  for (std::size_t l = 1; l < lanes; ++l) largest = best[l] > largest ? best[l] : largest;
-  return largest;
 }
 
 /// Scores that a row does not see, in the vectors of those that its group sees.
@@ -228,11 +216,11 @@ void run(Workspace& workspace, const AttentionForward& kernel) {
         float* const row = scores + i * padded;
         const std::size_t seen = begin + i + 1;
         hide(seen, end, row);
-        const float largest = largest_of(end, row), sum = exponentiate(end, head.scale(), largest, row);
+        const float largest = largest_of(end, row), sum = exponentiate_scaled(end, head.scale(), largest, row);
         factors[i] = 1 / sum;
         sums[head.sum_place(begin + i)] = head.scale() * largest + std::log(sum);
       }
-      multiply({count, end, scores, padded, 1, v, stride, stride, out + begin * stride, stride});
+      compute({count, end, scores, padded, 1, v, stride, stride, out + begin * stride, stride});
       for (std::size_t i = 0; i < count; ++i)
         transform(
             shape.width, head.output(y, begin + i), [&](Vector o) { return o * factors[i]; }, out + (begin + i) * stride);
@@ -276,15 +264,15 @@ void run(Workspace& workspace, const AttentionBackward& kernel) {
           std::fill(row + whole_vectors(end), row + whole_vectors(last), 0.f);
           std::fill(slope + whole_vectors(end), slope + whole_vectors(last), 0.f);
         }
-        multiply({count, end, slopes, padded, 1, k, stride, stride, dq + begin * stride, stride});
+        compute({count, end, slopes, padded, 1, k, stride, stride, dq + begin * stride, stride});
       }
       for (std::size_t key = 0; key < last; key += group) {  // the queries that see it begin with it
         const std::size_t count = std::min(group, last - key), from = std::max(key, first), rows = last - from;
         const std::size_t place = (from - first) * padded + key;
-        multiply(
+        compute(
             {count, rows, d + place, 1, padded, q + from * stride, stride, stride, dk + key * stride, stride, key < first});
-        multiply({count, rows, p + place, 1, padded, d_out + from * stride, stride, stride, dv + key * stride, stride,
-                  key < first});
+        compute({count, rows, p + place, 1, padded, d_out + from * stride, stride, stride, dv + key * stride, stride,
+                 key < first});
       }
     }
     head.write_rows(dq, keep, [&](std::size_t t) { return head.input(dx, 0, t); });

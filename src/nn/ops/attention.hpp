@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "backend/kernels/attention.hpp"
 #include "nn/op.hpp"
 
@@ -14,6 +16,7 @@ class Attention final : public Op {
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<MemorySpec> memory(Types inputs) const override;
   bool reads_sequences() const override { return true; }
+  std::optional<std::size_t> longest_window() const override { return std::numeric_limits<std::size_t>::max(); }
   bool backward_reads_output(std::size_t) const override { return true; }
 
   void forward(const Pass& pass) const override;

@@ -14,11 +14,11 @@ std::vector<ValueType> Embedding::infer(Types inputs) const {
   return {{{width_}}};
 }
 
-std::vector<ParameterSpec> Embedding::parameters(Types) const {
+std::vector<ParameterSpec> Embedding::parameters(Types inputs) const {
   const auto initialise = [deviation = deviation_](const core::RandomStream& random, std::span<float> table) {
     initialise_normal(deviation, random, table);
   };
-  return {{"table", {{width_, vocabulary_}}, initialise}};
+  return {{"table", {{width_, inputs[0].vocabulary}}, initialise}};
 }
 
 void Embedding::forward(const Pass& pass) const {
@@ -35,11 +35,10 @@ void Embedding::backward_parameters(const Pass& pass) const {
 namespace {
 
 struct EmbeddingOptions {
-  std::size_t tokens = 0, width = 0;
+  std::size_t width = 0;
   double deviation = 0.02;
 
   void describe(core::OptionList& list) {
-    list.number("tokens", tokens, {.least = 1, .most = 10'000'000}, "size of the vocabulary").without_default();
     list.number("width", width, {.least = 1, .most = 1'000'000}, "length of the vectors").without_default();
     list.number("deviation", deviation, {.least = 0, .most = 100}, "standard deviation of the initial vectors");
   }
@@ -48,12 +47,12 @@ struct EmbeddingOptions {
 }  // namespace
 
 OpEntry embedding_op() {
-  return op_entry<EmbeddingOptions>(
-      "embedding", "a vector for each token", [](const EmbeddingOptions& options, backend::Activation) {
-        if (options.tokens == 0) throw core::OptionError("tokens", "it must be given, as in tokens=256");
-        if (options.width == 0) throw core::OptionError("width", "it must be given, as in width=128");
-        return std::make_shared<const Embedding>(options.tokens, options.width, options.deviation);
-      });
+  return op_entry<EmbeddingOptions>("embedding", "a vector for each token",
+                                    [](const EmbeddingOptions& options, backend::Activation) {
+                                      if (options.width == 0)
+                                        throw core::OptionError("width", "it must be given, as in width=128");
+                                      return std::make_shared<const Embedding>(options.width, options.deviation);
+                                    });
 }
 
 }  // namespace paragrad::nn

@@ -4,11 +4,11 @@
 
 namespace paragrad::nn {
 
-/// y = the row of a table[vocabulary][width] that a token numbers. The table may be shared with a Head.
+/// y = the row of a table[vocabulary][width] that a token numbers; the vocabulary is the input's. The table may be shared
+/// with a Head.
 class Embedding final : public Op {
  public:
-  Embedding(std::size_t vocabulary, std::size_t width, double deviation)
-      : vocabulary_(vocabulary), width_(width), deviation_(deviation) {}
+  Embedding(std::size_t width, double deviation) : width_(width), deviation_(deviation) {}
 
   std::string name() const override { return "embedding"; }
   std::vector<ValueType> infer(Types inputs) const override;
@@ -20,7 +20,7 @@ class Embedding final : public Op {
   void backward_parameters(const Pass& pass) const override;
 
  private:
-  std::size_t vocabulary_, width_;
+  std::size_t width_;
   double deviation_;
 };
 

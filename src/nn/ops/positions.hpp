@@ -14,6 +14,7 @@ class Positions final : public Op {
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<ParameterSpec> parameters(Types inputs) const override;
   bool reads_sequences() const override { return true; }
+  std::optional<std::size_t> longest_window() const override { return context_; }
   bool backward_reads_input(std::size_t) const override { return false; }
 
   void forward(const Pass& pass) const override;

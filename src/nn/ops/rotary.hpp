@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "nn/op.hpp"
 
 namespace paragrad::nn {
@@ -12,6 +14,7 @@ class Rotary final : public Op {
   std::string name() const override { return "rotary"; }
   std::vector<ValueType> infer(Types inputs) const override;
   bool reads_sequences() const override { return true; }
+  std::optional<std::size_t> longest_window() const override { return std::numeric_limits<std::size_t>::max(); }
   bool backward_reads_input(std::size_t) const override { return false; }
 
   void forward(const Pass& pass) const override;

@@ -46,8 +46,7 @@ class GptBuilder {
       : options_(options), graph_(GraphBuilder::of_text({options.vocabulary, options.context})) {}
 
   Graph build() && {
-    const ValueId table =
-        graph_.add("embedding", Embedding(options_.vocabulary, options_.width, deviation), {GraphBuilder::input});
+    const ValueId table = graph_.add("embedding", Embedding(options_.width, deviation), {GraphBuilder::input});
     const std::vector<std::optional<ParameterId>> weights = graph_.parameters_of(table);
     ValueId x = table;
     if (!rotary()) x = graph_.add("positions", Positions(options_.context, deviation), {x});

@@ -90,7 +90,7 @@ std::string losses_of_targets() {
 void check_text(const TrainingOptions& options, const TrainingData& source) {
   const std::optional<nn::TokenInput>& tokens = source.network->tokens();
   const std::string model = nn::short_name(options.model);
-  if (tokens && !source.info.vocabulary && source.dataset)
+  if (tokens && !source.info.vocabulary && !source.info.path.empty())
     throw core::ConfigError(
         core::format("model '{}' reads tokens, and '{}' has features: make its data with 'paragrad data import-text'", model,
                      source.info.path));
@@ -100,11 +100,12 @@ void check_text(const TrainingOptions& options, const TrainingData& source) {
                      source.info.path, model));
   if (!tokens || !source.info.vocabulary) return;
   if (tokens->vocabulary != source.info.classes)
-    throw core::ConfigError(core::format("model '{}' has a vocabulary of {}, but '{}' one of {}: give vocabulary={}", model,
-                                         tokens->vocabulary, source.info.path, source.info.classes, source.info.classes));
-  if (!nn::loss_entry(options.loss).is_aligned)
     throw core::ConfigError(
-        core::format("loss '{}' is not for texts, of whose every token the next is known", options.loss));
+        core::format("model '{}' has a vocabulary of {}, but '{}' one of {}: give the model as many tokens", model,
+                     tokens->vocabulary, source.info.path, source.info.classes));
+  if (!nn::loss_entry(options.loss).is_aligned)
+    throw core::ConfigError(core::format(
+        "loss '{}' needs no alignment of labels to rows, which a text has: choose cross_entropy", options.loss));
 }
 
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
@@ -223,24 +224,30 @@ data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std:
   return info;
 }
 
-/// Sets the windows of a text.
-void cut_windows(const TrainingOptions& options, TrainingData& source) {
-  const std::size_t context = source.network->tokens()->context;
+void set_windows(TrainingData& source, std::size_t subset, const data::Windows& windows) {
+  source.windows[subset] = windows;
+  source.sequences[subset] = std::make_shared<const data::Sequences>(windows);
+}
+
+/// Of a text, the windows that score each of its tokens.
+void cut_windows(TrainingData& source) {
+  for (std::size_t i = 0; i < source.windows.size(); ++i)
+    set_windows(source, i, data::Windows::once(source.info.samples[i], source.network->tokens()->context));
+}
+
+/// And those that a model is trained on.
+void cut_training_windows(const TrainingOptions& options, TrainingData& source) {
+  if (!source.network->tokens()) return;
+  const std::string what = source.info.path.empty() ? "the text" : core::format("'{}' (train)", source.info.path);
   const auto order = options.windows == "random" ? data::Windows::Order::random : data::Windows::Order::disjoint;
-  for (std::size_t i = 0; i < source.windows.size(); ++i) {
-    const std::size_t tokens = source.info.samples[i];
-    const std::string what =
-        source.info.path.empty() ? "the text" : core::format("'{}' ({})", source.info.path, data::subset_names[i]);
-    source.windows[i] = i == 0 ? data::Windows::training(tokens, context, order, options.seed, what.c_str())
-                               : data::Windows::once(tokens, context);
-    source.sequences[i] = std::make_shared<const data::Sequences>(*source.windows[i]);
-  }
+  set_windows(source, 0,
+              data::Windows::training(source.info.samples[0], source.network->tokens()->context, order, options.seed, what));
 }
 
 /// Sets the sequences that a recurrent model trains on, and their target tokens if the loss needs them; does nothing for
 /// other models.
 void cut_sequences(const TrainingOptions& options, TrainingData& source) {
-  if (source.network->tokens()) return cut_windows(options, source);
+  if (source.network->tokens()) return cut_windows(source);
   if (!source.network->reads_sequences()) return;
   const data::Chunking chunking = data::parse_chunking(options.chunks);
   for (std::size_t i = 0; i < source.sequences.size(); ++i)
@@ -332,6 +339,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   core::require_valid(options);
   make_strategy(options);
   TrainingData source = open_evaluation_data(options);
+  cut_training_windows(options, source);
   check_targets(source);
   check_split(options, source.network);
   check_statistics(options, *source.network);
@@ -362,6 +370,7 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers,
   source.info = dataset ? dataset->info() : imaginary_info(*source.network, imaginary);
   check_fit(options, source);
   cut_sequences(options, source);
+  cut_training_windows(options, source);
   const std::size_t samples = source.samples(data::Subset::train), splits = splits_per_block(options, own);
   const std::size_t blocks = blocks_of(options, samples, own);
   std::optional<data::Partition> stored;

@@ -44,8 +44,9 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  virtual std::size_t inputs() const = 0;         ///< per sample
-  virtual std::size_t largest_batch() const = 0;  ///< maximum number of samples in a micro-batch
+  virtual std::size_t inputs() const = 0;              ///< per sample
+  virtual bool reads_tokens() const { return false; }  ///< instead of features
+  virtual std::size_t largest_batch() const = 0;       ///< maximum number of samples in a micro-batch
 
   std::span<const core::Matrix> layout() const { return layout_; }
   std::span<float> parameters() { return parameters_.span(); }

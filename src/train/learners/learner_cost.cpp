@@ -3,10 +3,10 @@
 namespace paragrad::train {
 
 LearnerCost::LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times,
-                         std::optional<data::Sequence> all_alike, bool tokens)
+                         std::optional<data::Sequence> all_alike)
     : learner_(learner),
       meta_(backend::make_device("meta")),
-      samples_(*meta_, learner.inputs(), learner.largest_batch(), all_alike, tokens),
+      samples_(*meta_, learner.inputs(), learner.largest_batch(), all_alike, learner.reads_tokens()),
       loss_(*meta_, 1) {
   meta_->charge_by(std::move(call_times));
 }

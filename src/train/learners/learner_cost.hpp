@@ -16,9 +16,9 @@ namespace paragrad::train {
 /// be busy.
 class LearnerCost {
  public:
-  /// call_times: of the worker's device. all_alike: the sequence that every sample is; tokens: of a text.
+  /// call_times: of the worker's device. all_alike: the sequence that every sample is, if it is one.
   LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times,
-              std::optional<data::Sequence> all_alike = {}, bool tokens = false);
+              std::optional<data::Sequence> all_alike = {});
 
   /// The cost of each stage of a gradient.
   std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);

@@ -18,6 +18,7 @@ class NetworkLearner : public BackpropLearner {
                  std::unique_ptr<nn::ReplicaPeers> peers = nullptr);
 
   std::size_t inputs() const override { return model_.graph().inputs(); }
+  bool reads_tokens() const override { return model_.graph().tokens().has_value(); }
   std::size_t largest_batch() const override { return model_.max_rows() / rows_per_sample_; }
   std::size_t model_size() const override { return model_.graph().model_size(); }
   void restore(std::span<const float> model) override;
