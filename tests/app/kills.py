@@ -6,8 +6,8 @@ kills.py [--kills 6] [--seed 1] [--epochs 12] [--latest 1.0] [--verbose]
 Each trial starts three workers and a server, kills (SIGKILL) worker 1 or 2 at a moment drawn between the start of mpiexec and
 the end of an undisturbed run, and waits for the end. A worker that is killed in training is left out: mpiexec returns 0, the
 weights are printed, and the last line names the worker. One that is killed while the ranks start up ends the job with code 3
-and a sentence that names it, or, where its guard has not begun, with the launcher's message and code 9; the trial then starts the
-job again, once. Anything else is a failure.
+and a sentence that names it (with 15 if the launcher ended another rank whose guard had not begun), or, where its own guard has not
+begun, with the launcher's message and code 9; the trial then starts the job again, once. Anything else is a failure.
 
 Ends with 1 if a trial failed. Data of the run and of the trials lie in a temporary folder.
 """
@@ -86,7 +86,7 @@ def outcome_of(job: Job, rank: int, guard: str) -> str:
     if guard == "none" and job.status == signal.SIGKILL:
         return "ended before its guard had begun"
     named = re.search(rf"^rank {rank} was killed \(SIGKILL\)", job.output, re.MULTILINE)
-    return "ended in start-up" if job.status == 3 and named else "failed"
+    return "ended in start-up" if job.status in (3, signal.SIGTERM) and named else "failed"
 
 
 def left_behind(out: Path) -> list[int]:
