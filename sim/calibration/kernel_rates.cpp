@@ -1,6 +1,7 @@
 #include "sim/calibration/kernel_rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "backend/all_kernels.hpp"
@@ -22,12 +23,14 @@ using Call = std::function<void(backend::KernelQueue&)>;
 std::unique_ptr<ExampleMemory> memory_for(Device& device, const KernelGrid& grid) {
   const double largest_product = grid.batch.back() * grid.width.back();
   const double largest_stream = grid.bytes.back() / sizeof(float);
+  const double attention = backend::AttentionExample::floats * grid.heads.back() * grid.head.back() * grid.context.back();
   return std::make_unique<ExampleMemory>(
       device, static_cast<std::size_t>(std::max(grid.width.back() * grid.width.back(), largest_stream)),
-      static_cast<std::size_t>(std::max(largest_product, largest_stream)), static_cast<std::size_t>(largest_stream));
+      static_cast<std::size_t>(std::ceil(std::max({largest_product, largest_stream, attention / 3}))),
+      static_cast<std::size_t>(largest_stream));
 }
 
-/// size: one number for a kernel that streams, three for a matrix product.
+/// size: one number for a kernel that streams, else three (backend::ExampleSizes).
 template <class Kernel, class... Size>
 Call example_call(ExampleMemory& memory, Size... size) {
   if constexpr (requires { Kernel::example(memory, size...); })
@@ -71,11 +74,46 @@ bool is_measured(KernelId kernel) {
   return false;
 }
 
-/// A table with the sizes that will be measured, and no time yet.
+template <class Kernel>
+constexpr backend::ExampleSizes sizes_of() {
+  if constexpr (requires { Kernel::example_sizes; }) return Kernel::example_sizes;
+  return backend::kernel_kind(Kernel::id) == backend::KernelKind::gemm ? backend::ExampleSizes::product
+                                                                       : backend::ExampleSizes::stream;
+}
+
+backend::ExampleSizes sizes_of(KernelId kernel) {
+  using namespace backend;
+  switch (kernel) {
+#define KERNEL(name, Type, kind, cpu) \
+  case KernelId::name:                \
+    return sizes_of<Type>();
+#include "backend/kernels.def"
+#undef KERNEL
+    case KernelId::count:
+      break;
+  }
+  throw std::logic_error("no kernel has this number");
+}
+
+/// Those that will be measured.
+std::array<std::vector<double>, 3> sizes_of(KernelId kernel, const KernelGrid& grid) {
+  switch (sizes_of(kernel)) {
+    case backend::ExampleSizes::stream:
+      return {grid.bytes, {1}, {1}};
+    case backend::ExampleSizes::product:
+      return {grid.batch, grid.width, grid.width};
+    case backend::ExampleSizes::heads_width_pairs: {
+      std::vector<double> pairs;
+      for (const double rows : grid.context) pairs.push_back(rows * (rows + 1) / 2);
+      return {grid.heads, grid.head, pairs};
+    }
+  }
+  throw std::logic_error("no such sizes");
+}
+
+/// A table with no time yet.
 KernelTable blank(KernelId kernel, const KernelGrid& grid) {
-  const bool product = backend::kernel_kind(kernel) == backend::KernelKind::gemm;
-  KernelTable table{std::string(backend::kernel_name(kernel)), {{grid.bytes, {1}, {1}}}, {}};
-  if (product) table.sizes = {grid.batch, grid.width, grid.width};
+  KernelTable table{std::string(backend::kernel_name(kernel)), sizes_of(kernel, grid), {}};
   const std::size_t points = table.sizes[0].size() * table.sizes[1].size() * table.sizes[2].size();
   table.time_s.assign(points, std::numeric_limits<double>::infinity());
   return table;
@@ -100,7 +138,7 @@ class Measurement {
 
   /// One pass over all points of a table, keeping the least.
   void measure(KernelId kernel, KernelTable& table) {
-    if (backend::kernel_kind(kernel) == backend::KernelKind::gemm) return measure_products(kernel, table);
+    if (sizes_of(kernel) != backend::ExampleSizes::stream) return measure_in_three(kernel, table);
     const std::uint64_t width = bytes_per_element(kernel);
     for (std::size_t i = 0; i < table.sizes[0].size(); ++i) {
       const auto elements = std::max<std::size_t>(1, static_cast<std::size_t>(table.sizes[0][i]) / width);
@@ -109,13 +147,13 @@ class Measurement {
   }
 
  private:
-  void measure_products(KernelId kernel, KernelTable& table) {
+  void measure_in_three(KernelId kernel, KernelTable& table) {
     std::size_t point = 0;
-    for (const double batch : table.sizes[0])
-      for (const double in : table.sizes[1])
-        for (const double out : table.sizes[2])
-          take(table.time_s[point++], call_of(kernel, *memory_, static_cast<std::size_t>(batch),
-                                              static_cast<std::size_t>(in), static_cast<std::size_t>(out)));
+    for (const double first : table.sizes[0])
+      for (const double second : table.sizes[1])
+        for (const double third : table.sizes[2])
+          take(table.time_s[point++], call_of(kernel, *memory_, static_cast<std::size_t>(first),
+                                              static_cast<std::size_t>(second), static_cast<std::size_t>(third)));
   }
 
   void take(double& least_s, const Call& call) {

@@ -17,8 +17,11 @@ struct KernelGrid {
   std::vector<double> batch{1, 8, 32, 64, 256};
   std::vector<double> width{10, 64, 256, 512, 1024};  ///< of inputs and of outputs
   std::vector<double> bytes{1e3, 1e4, 1e5, 1e6, 4e6, 16e6, 64e6};
-  int passes = 12;          ///< over all points; the fastest is used
-  double burst_s = 0.3e-3;  ///< duration of the calls at one point in one pass
+  int passes = 12;                        ///< over all points; the fastest is used
+  double burst_s = 0.3e-3;                ///< duration of the calls at one point in one pass
+  std::vector<double> heads{1, 4, 16};    ///< of attention
+  std::vector<double> head{16, 64, 128};  ///< numbers per head and row
+  std::vector<double> context{8, 64, 256, 1024};
 };
 
 /// Measures the device kernels that training uses, on all workers at the same time, as they also share resources (memory,

@@ -32,8 +32,8 @@ constexpr std::string_view kernel_name(KernelId kernel) {
 std::optional<KernelId> find_kernel(std::string_view name);
 KernelKind kernel_kind(KernelId kernel);
 
-/// The size of a call. Matrix product: batch, inputs, outputs (plain gemm: m, k, n). Kernel that streams through arrays:
-/// bytes, 1, 1.
+/// The size of a call. Matrix product: batch, inputs, outputs (plain gemm: m, k, n). Attention: heads of all sequences,
+/// numbers per head and row, pairs of a row and one not after it. Kernel that streams through arrays: bytes, 1, 1.
 using CallSize = std::array<std::uint64_t, 3>;
 
 struct KernelCost {

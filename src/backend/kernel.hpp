@@ -41,6 +41,14 @@ namespace paragrad::backend {
 template <class Kernel>
 using Example = std::function<Kernel()>;
 
+/// What the sizes of an example are, and of KernelCost::size. A kernel without a constant `example_sizes` is a product if
+/// its kind is gemm, else a stream.
+enum class ExampleSizes {
+  stream,             ///< (elements); KernelCost::size has bytes
+  product,            ///< (rows, inner, columns)
+  heads_width_pairs,  ///< (heads of all sequences, numbers per head and row, pairs of a row and one not after it)
+};
+
 template <class Kernel>
 concept Elementwise = requires(const Kernel& kernel, std::size_t i) {
   { kernel.elements() } -> std::convertible_to<std::size_t>;

@@ -3,6 +3,7 @@
 
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/affine.hpp"
+#include "backend/kernels/attention.hpp"
 #include "backend/kernels/block_filter.hpp"
 #include "catch.hpp"
 #include "sim/calibration/ping_pong.hpp"
@@ -32,7 +33,7 @@ Platform machine(int nodes, int devices_per_node) {
 
 calibration::CalibrationOptions quick() {
   calibration::CalibrationOptions options;
-  options.kernels = {{1, 32}, {10, 100}, {1e3, 1e5}, 1, 1e-4};
+  options.kernels = {{1, 32}, {10, 100}, {1e3, 1e5}, 1, 1e-4, {1, 4}, {8, 16}, {4, 16}};
   options.largest_message = 1'000'000;
   options.eager_bytes = 10'000;
   options.message_passes = 1;
@@ -43,7 +44,7 @@ calibration::CalibrationOptions quick() {
 /// One size of each kernel, where the links are what is looked at.
 calibration::CalibrationOptions quick_links() {
   calibration::CalibrationOptions options = quick();
-  options.kernels = {{1}, {10}, {1e3}, 1, 1e-5};
+  options.kernels = {{1}, {10}, {1e3}, 1, 1e-5, {1}, {8}, {4}};
   return options;
 }
 
@@ -112,7 +113,7 @@ TEST_CASE("measuring a simulated machine gives back the times of its kernels", "
   const Roofline roofline(truth.device);
   const MeasuredTimes times(found.device);
   const auto meta = backend::make_device("meta");
-  REQUIRE(found.device.kernels.size() == backend::kernel_count - 3);
+  REQUIRE(found.device.kernels.size() == backend::kernel_count - 1);
   core::Arena memory = meta->allocate(100'000);
   const auto part = [&](std::size_t count) { return memory.span().first(count); };
   const auto check = [&](KernelId kernel, const backend::CallSize& size, auto call) {
@@ -127,6 +128,11 @@ TEST_CASE("measuring a simulated machine gives back the times of its kernels", "
     meta->run(backend::AffineForward{32, 100, 10, part(3200), part(1000), part(10), backend::Activation::relu, part(320)});
   });
   check(KernelId::add, {99'996, 1, 1}, [&] { meta->run(backend::Add{part(8333), part(8333)}); });
+  const backend::AttentionShape attention{{2, 16}, 2, 16};
+  check(KernelId::attention_forward, {4, 16, 136}, [&] {
+    const std::size_t all = attention.rows.size() * attention.outputs();
+    meta->run(backend::AttentionForward{attention, part(3 * all), part(attention.rows.size() * 2), part(all)});
+  });
   check(KernelId::block_filter, {99'984, 1, 1}, [&] {
     meta->run(backend::BlockFilter{0, 1, 0, 0, part(4166), part(4166), part(4166)});
   });

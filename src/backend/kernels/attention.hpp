@@ -29,10 +29,30 @@ struct AttentionShape {
 
   /// Of so many products over the causal half of all heads, and `accesses` to arrays of outputs().
   KernelCost cost(std::uint64_t products, std::uint64_t accesses) const {
-    const std::uint64_t pairs = rows.steps * (rows.steps + 1) / 2;  // of a head and a sequence
-    KernelCost cost{{products * rows.sequences * heads, width, pairs}, {}};
-    cost.work.add(KernelKind::gemm, 2 * cost.size[0] * width * pairs, sizeof(float) * accesses * rows.size() * outputs());
+    KernelCost cost{{rows.sequences * heads, width, rows.steps * (rows.steps + 1) / 2}, {}};
+    const std::uint64_t all = cost.size[0] * cost.size[1] * cost.size[2];
+    cost.work.add(KernelKind::gemm, 2 * products * all, sizeof(float) * accesses * rows.size() * outputs());
     return cost;
+  }
+};
+
+/// For calibration: one sequence with so many pairs of rows.
+struct AttentionExample {
+  AttentionShape shape;
+  std::span<float> x, dx, y, dy, sums;
+
+  AttentionExample(ExampleMemory& memory, std::size_t heads, std::size_t width, std::size_t pairs)
+      : shape{{1, steps_of(pairs)}, heads, width} {
+    const std::size_t all = shape.rows.size() * shape.outputs();
+    const auto part = [&](std::size_t begin, std::size_t size) { return memory.all_activations().subspan(begin, size); };
+    x = part(0, 3 * all), dx = part(3 * all, 3 * all), y = part(6 * all, all), dy = part(7 * all, all);
+    sums = part(8 * all, shape.rows.size() * heads);
+  }
+  /// Floats per row, head and number of it, at most.
+  static constexpr std::size_t floats = 9;
+
+  static std::size_t steps_of(std::size_t pairs) {
+    return static_cast<std::size_t>(std::lround((std::sqrt(8 * static_cast<double>(pairs) + 1) - 1) / 2));
   }
 };
 
@@ -79,6 +99,13 @@ struct AttentionForwardOf {
     Real sum = 0;
     for (std::size_t c = 0; c < shape.width; ++c) sum += q[c] * k[c];
     return sum / std::sqrt(static_cast<Real>(shape.width));
+  }
+  static constexpr ExampleSizes example_sizes = ExampleSizes::heads_width_pairs;
+  static Example<AttentionForwardOf> example(ExampleMemory& memory, std::size_t heads, std::size_t width,
+                                             std::size_t pairs) {
+    return [at = AttentionExample(memory, heads, width, pairs)] {
+      return AttentionForwardOf{at.shape, at.x, at.sums, at.y};
+    };
   }
 };
 using AttentionForward = AttentionForwardOf<float>;
@@ -145,6 +172,13 @@ struct AttentionBackwardOf {
     }
     const Real p = std::exp(scale * score - sums[query * shape.heads + head]);
     return {p, scale * p * (along - mean)};
+  }
+  static constexpr ExampleSizes example_sizes = ExampleSizes::heads_width_pairs;
+  static Example<AttentionBackwardOf> example(ExampleMemory& memory, std::size_t heads, std::size_t width,
+                                              std::size_t pairs) {
+    return [at = AttentionExample(memory, heads, width, pairs)] {
+      return AttentionBackwardOf{at.shape, at.x, at.sums, at.y, at.dy, 0, at.dx};
+    };
   }
 };
 using AttentionBackward = AttentionBackwardOf<float>;
