@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view with_pairs = "bpe:";
+
 struct Document {
   std::string path, text;
 };
@@ -71,8 +73,15 @@ std::vector<Document> read_documents(const std::string& from, Imported& imported
   return documents;
 }
 
+std::string kind_of_tokens(const std::string& text) {
+  if (text == "bytes" || text == "characters" || (text.starts_with(with_pairs) && text.size() > with_pairs.size()))
+    return text;
+  throw core::unknown_name("kind of tokens", text, {"bytes", "characters", "bpe:FOLDER"});
+}
+
 Vocabulary vocabulary_of(const std::string& tokens, const std::vector<Document>& documents, const std::string& from) {
   if (tokens == "bytes") return Vocabulary::bytes();
+  if (tokens.starts_with(with_pairs)) return Vocabulary::byte_pairs(tokens.substr(with_pairs.size()));
   if (documents.size() == 1)
     return Vocabulary::characters(documents.front().text, core::format("'{}'", documents.front().path));
   std::string all;  // the characters of each document
@@ -153,8 +162,10 @@ std::string described(const DatasetInfo& info) {
 void ImportTextOptions::describe(core::OptionList& list) {
   constexpr core::Limits<double> share{.least = 0, .most = 1, .without_most = true};
   list.text("from", from, "a text, or a folder whose files are documents; plain or .gz").path().required();
-  list.choice("tokens", tokens, {"bytes", "characters"},
-              "what a token is: one of 256 bytes, or a character of UTF-8 that occurs");
+  list.parsed<std::string>("tokens", tokens, kind_of_tokens, tokens,
+                           "what a token is: one of 256 bytes; a character of UTF-8 that occurs; or with bpe:FOLDER a byte "
+                           "pair token of GPT-2's encoder.json and vocab.bpe in a folder")
+      .known({"bytes", "characters", "bpe:FOLDER"});
   list.text("out", out, "data file to write").path().required();
   list.text("name", name, "name of the data set").required();
   list.text("source", source, "origin of the files, recorded in the data file");
@@ -184,8 +195,8 @@ Imported import_text(const ImportTextOptions& options) {
       core::format("text: {}, {}", several(documents.size(), "document"),
                    several(imported.text_bytes[0] + imported.text_bytes[1] + imported.text_bytes[2], "byte")));
   imported.taken.push_back(core::format("sets: {}", described(imported)));
-  imported.taken.push_back(core::format("vocabulary: {} {}, stored as {}", vocabulary->size(), vocabulary->kind(),
-                                        core::name_of(imported.encoding.type)));
+  imported.taken.push_back(
+      core::format("vocabulary: {}, stored as {}", vocabulary->described(), core::name_of(imported.encoding.type)));
   return imported;
 }
 

@@ -11,7 +11,7 @@
 namespace paragrad::data {
 namespace {
 
-constexpr std::string_view of_bytes = "bytes", of_characters = "characters";
+constexpr std::string_view of_bytes = "bytes", of_characters = "characters", of_pairs = "bpe";
 
 /// The bytes of the UTF-8 character at the beginning of `text`; 0 if there is none: an overlong form, half of a surrogate
 /// pair, a number beyond Unicode, or no UTF-8 at all.
@@ -44,9 +44,7 @@ void for_characters(std::string_view text, const std::string& what, const Visit&
 }  // namespace
 
 Vocabulary::Vocabulary(std::string kind, std::vector<std::string> tokens)
-    : kind_(std::move(kind)), tokens_(std::move(tokens)) {
-  for (const std::string& token : tokens_) numbers_.emplace(token, static_cast<std::int32_t>(numbers_.size()));
-}
+    : kind_(std::move(kind)), tokens_(std::move(tokens)) {}
 
 Vocabulary Vocabulary::bytes() {
   std::vector<std::string> tokens;
@@ -58,13 +56,24 @@ Vocabulary Vocabulary::characters(std::string_view text, const std::string& what
   std::set<std::string_view> found;  // UTF-8 sorts as code points do
   for_characters(text, what, [&](std::string_view character, std::size_t) { found.insert(character); });
   if (found.empty()) throw core::ConfigError(core::format("{} is empty: there are no characters in it", what));
-  return {std::string(of_characters), {found.begin(), found.end()}};
+  Vocabulary vocabulary(std::string(of_characters), {found.begin(), found.end()});
+  for (const std::string& token : vocabulary.tokens_)
+    vocabulary.numbers_.emplace(token, static_cast<std::int32_t>(vocabulary.numbers_.size()));
+  return vocabulary;
 }
+
+Vocabulary Vocabulary::byte_pairs(BytePairs pairs) {
+  Vocabulary vocabulary(std::string(of_pairs), pairs.tokens());
+  vocabulary.pairs_ = std::make_shared<const BytePairs>(std::move(pairs));
+  return vocabulary;
+}
+Vocabulary Vocabulary::byte_pairs(const std::string& folder) { return byte_pairs(BytePairs::from_folder(folder)); }
 
 std::string Vocabulary::stored() const {
   std::string text = kind_ + '\n';
   if (kind_ == of_characters)
     for (const std::string& token : tokens_) text += token;
+  if (pairs_) text += pairs_->stored();
   return text;
 }
 
@@ -76,8 +85,11 @@ Vocabulary Vocabulary::parse(std::string_view stored) {
     Vocabulary read = characters(rest, "which");
     if (read.stored() == stored) return read;
   }
+  if (kind == of_pairs) return byte_pairs(BytePairs(std::string(rest)));
   throw core::ConfigError(core::format("'{}' is not one that this program knows", core::printable(kind.substr(0, 100))));
 }
+
+std::string Vocabulary::described() const { return core::format("{} {}", size(), pairs_ ? "byte pair tokens" : kind_); }
 
 core::NumberType Vocabulary::type() const {
   if (size() <= std::numeric_limits<std::uint8_t>::max() + std::size_t{1}) return core::NumberType::uint8;
@@ -91,6 +103,10 @@ std::vector<std::int32_t> Vocabulary::encode(std::string_view text, const std::s
   if (kind_ == of_bytes) {
     for (const char byte : text) tokens.push_back(static_cast<std::uint8_t>(byte));
     return tokens;
+  }
+  if (pairs_) {
+    for_characters(text, what, [](std::string_view, std::size_t) {});
+    return pairs_->encode(text);
   }
   for_characters(text, what, [&](std::string_view character, std::size_t place) {
     const auto known = numbers_.find(character);

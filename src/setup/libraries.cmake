@@ -25,6 +25,13 @@ add_library(paragrad::zip INTERFACE IMPORTED)
 target_include_directories(paragrad::zip SYSTEM INTERFACE ${PARAGRAD_ZIP_INCLUDE})
 target_link_libraries(paragrad::zip INTERFACE ${PARAGRAD_ZIP_LIBRARY})
 
+# The pattern that splits texts into words for byte pair encoding.
+find_path(PARAGRAD_PCRE2_INCLUDE pcre2.h REQUIRED)
+find_library(PARAGRAD_PCRE2_LIBRARY pcre2-8 REQUIRED)
+add_library(paragrad::pcre2 INTERFACE IMPORTED)
+target_include_directories(paragrad::pcre2 SYSTEM INTERFACE ${PARAGRAD_PCRE2_INCLUDE})
+target_link_libraries(paragrad::pcre2 INTERFACE ${PARAGRAD_PCRE2_LIBRARY})
+
 set(PARAGRAD_HAS_MPI OFF)
 if(PARAGRAD_MPI)
   find_package(MPI COMPONENTS C)

@@ -2,15 +2,21 @@
 """Models of texts: the same weights in every world and after a resume, samples that repeat, and refusals."""
 
 import json
+import math
+import re
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from paragrad_cli import PLATFORM, PROGRAM, FolderTest, outcome, run, weights
 
 GPT = ["--model", "gpt:layers=2,heads=2,width=16,context=12", "--learning-rate", "0.01", "--optimiser", "adamw", "--blocks", "4",
        "--minibatch", "4", "--quiet"]
 TEXT = "".join(f"{a} and {b} are {a + b}; {a} times {b} is {a * b}.\n" for a in range(12) for b in range(12))
+
+
+BYTE_PAIRS = Path(__file__).resolve().parents[1] / "data/byte_pairs"
 
 
 class Gpt(FolderTest):
@@ -78,6 +84,18 @@ class Gpt(FolderTest):
         drawn = {run("sample", checkpoint, "--prompt", "3 and", "--tokens", "40", "--seed", seed).stdout for seed in range(4)}
         self.assertGreater(len(drawn), 1)
 
+    def test_byte_pair_tokens_are_scored_per_byte_and_written_as_text(self):
+        data, out = self.folder / "pairs.h5", self.folder / "pairs"
+        made = run("data", "import-text", "--from", self.text, "--tokens", f"bpe:{BYTE_PAIRS}", "--valid", 0.1, "--name", "p", "--out", data)
+        self.assertIn("vocabulary: 417 byte pair tokens, stored as uint16", made.stdout)
+        run("train", "--data", data, *GPT, "--epochs", 2, "--out", out).check_returncode()
+        scores = run("evaluate", out / "checkpoint.h5", "--data", data, "--subset", "valid").stdout
+        valid = json.loads(run("data", "info", data).stdout)["valid"]
+        loss, bits = float(re.search(r"loss ([\d.]+)", scores)[1]), float(re.search(r"([\d.]+) bits per byte", scores)[1])
+        self.assertAlmostEqual(bits, loss * (valid["samples"] - 1) / valid["bytes"] / math.log(2), delta=0.001 * bits)
+        self.assertTrue(run("sample", out / "checkpoint.h5", "--prompt", "three and", "--tokens", 5).stdout.startswith("three and"))
+        self.assert_refused(run("evaluate", out / "checkpoint.h5", "--data", self.data), "was trained on a text of 417 byte pair tokens")
+
     def network(self, head: str, node: str) -> str:
         path = self.folder / f"net{len(list(self.folder.glob('net*')))}"
         path.write_text(f"{head}\n" + ("e = embedding input width=4\n" if "tokens" in head else "") + f"{node}\ny = affine p outputs=9\n")
@@ -126,6 +144,9 @@ class Gpt(FolderTest):
                 (["sample", checkpoint, "--prompt", "Ω"], "the prompt has"),
                 (["sample", checkpoint, "--prompt="], "--prompt needs a value"),
                 (["sample", table], "not a Paragrad checkpoint"),
+                (["data", "import-text", "--from", self.text, "--tokens", "bpe", "--name", "n", "--out", self.folder / "n.h5"], "bpe:FOLDER"),
+                (["data", "import-text", "--from", self.text, "--tokens", f"bpe:{self.folder / 'none'}", "--name", "n", "--out",
+                  self.folder / "n.h5"], "is no folder: give the one with encoder.json and vocab.bpe"),
                 (["data", "import-text", "--from", self.folder / "none.txt", "--name", "n", "--out", self.folder / "n.h5"], "none.txt"),
                 (["data", "import-text", "--from", checkpoint, "--tokens", "characters", "--name", "n", "--out", self.folder / "n.h5"], "is not UTF-8 at byte")):
             with self.subTest(words=words):

@@ -33,7 +33,7 @@ TEST_CASE("damaged texts", "[data][fuzz]") {
   };
   const auto read = [&](const std::string& file) {
     write_text(options.from, file);
-    options.tokens = file.size() % 2 == 0 ? "bytes" : "characters";
+    options.tokens = std::array{"bytes", "characters", "bpe:" PARAGRAD_SOURCE "/tests/data/byte_pairs"}[file.size() % 3];
     import_text(options);
     const auto dataset = Dataset::open(options.out);
     const DatasetInfo& info = dataset->info();
@@ -46,6 +46,30 @@ TEST_CASE("damaged texts", "[data][fuzz]") {
     if (options.tokens == "bytes" && file.find("\x1F\x8B") != 0)
       CHECK(info.text_bytes[0] + info.text_bytes[1] == file.size());
   };
-  test::survive(test::fuzz_inputs(5), damaged, read, 16);
+  test::survive(test::fuzz_inputs(5), damaged, read, 64);  // bytes that byte pair encoding takes for one long word
   CHECK_NOTHROW(read(text));
+}
+
+TEST_CASE("damaged files of byte pairs", "[data][fuzz]") {
+  const test::TemporaryFolder folder;
+  const std::string source = PARAGRAD_SOURCE "/tests/data/byte_pairs/";
+  const std::array names{"encoder.json", "vocab.bpe"};
+  const std::array whole{read_text(source + names[0]), read_text(source + names[1])};
+  constexpr std::array<std::string_view, 8> pieces{"\"", "\\u0000", "\n", "a b\n", "416", "-1", "1e9", "{"};
+  std::size_t number = 0;
+  const auto damaged = [&](std::size_t input) {
+    number = input;
+    return test::mutated(whole[input % 2], input, pieces);
+  };
+  const auto read = [&](const std::string& file) {
+    write_text(folder.file(names[number % 2]), file);
+    write_text(folder.file(names[1 - number % 2]), whole[1 - number % 2]);
+    const BytePairs pairs = BytePairs::from_folder(folder.path());
+    CHECK(Vocabulary::parse("bpe\n" + pairs.stored()) == Vocabulary::byte_pairs(folder.path()));
+    std::string decoded;
+    const std::string text = "all the king's horses";
+    for (const std::int32_t token : pairs.encode(text)) decoded += pairs.tokens().at(static_cast<std::size_t>(token));
+    CHECK(decoded == text);
+  };
+  test::survive(test::fuzz_inputs(5), damaged, read, 64);
 }

@@ -35,8 +35,7 @@ void compare_names(const TrainedOn& data, const std::string& model, const data::
 }
 
 std::string what_of(const std::shared_ptr<const data::Vocabulary>& vocabulary) {
-  return vocabulary == nullptr ? "features, no text"
-                               : core::format("a text of {} {}", vocabulary->size(), vocabulary->kind());
+  return vocabulary == nullptr ? "features, no text" : core::format("a text of {}", vocabulary->described());
 }
 
 }  // namespace
