@@ -193,8 +193,8 @@ class WarmUpStableDecay : public Falling {
 /// Another schedule, whose rate is reached only after some epochs.
 class WarmUp : public Schedule {
  public:
-  WarmUp(std::unique_ptr<Schedule> schedule, const ScheduleOptions& options)
-      : Schedule(options.warm_up_from), schedule_(std::move(schedule)), epochs_(options.warm_up_epochs) {}
+  WarmUp(std::unique_ptr<Schedule> schedule, double from, double epochs)
+      : Schedule(from), schedule_(std::move(schedule)), epochs_(epochs) {}
   double rate(double fraction) const override {
     const double target = schedule_->rate(fraction), done = (passed_ + fraction) / epochs_;
     return done >= 1 ? target : rate_ + (target - rate_) * done;
@@ -278,7 +278,10 @@ std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
   const ScheduleEntry& entry = core::find_entry("schedule", options.name, schedules());
   core::check_settings(entry.info, "schedule", options.settings);
   auto schedule = entry.make(options);
-  return options.warm_up_epochs > 0 ? std::make_unique<WarmUp>(std::move(schedule), options) : std::move(schedule);
+  const double epochs = options.warm_up_minibatches > 0
+                            ? static_cast<double>(options.warm_up_minibatches) / static_cast<double>(options.minibatches)
+                            : options.warm_up_epochs;
+  return epochs > 0 ? std::make_unique<WarmUp>(std::move(schedule), options.warm_up_from, epochs) : std::move(schedule);
 }
 
 core::CatalogueInfo schedule_catalogue() { return core::info_of("schedule", "schedules", schedules()); }

@@ -43,6 +43,18 @@ BlockPlan EpochLoop::plan(const EpochSetting& setting, std::size_t block, bool a
   return plan_block(partition, block, blocks_.strategy().share(), setting.minibatch, worker_.rank(), worker_.size(), plan);
 }
 
+std::size_t EpochLoop::minibatches(const EpochSetting& setting) const {
+  const bool shared = setting.alone || blocks_.strategy().share() == strategies::Share::minibatch;
+  std::size_t all = 0;
+  for (const std::uint32_t block : order(setting.epoch)) {
+    const std::size_t samples =
+        (shared ? source_.partition->block_range(block) : source_.partition->split_range(block, 0)).size();
+    const std::size_t whole = setting.minibatch == 0 ? 1 : (samples + setting.minibatch - 1) / setting.minibatch;
+    all += options_.max_steps > 0 ? std::min(options_.max_steps, whole) : whole;
+  }
+  return all;
+}
+
 PlanOptions EpochLoop::plan_options(const EpochSetting& setting) const {
   PlanOptions plan{.max_steps = options_.max_steps};
   if (options_.shuffle) plan.shuffle = sample_order(options_.seed, setting.epoch);

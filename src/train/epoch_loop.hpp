@@ -32,6 +32,9 @@ class EpochLoop {
   void run(const EpochSetting& setting, const Extent& extent, Sums& sums,
            const std::function<void(const Progress&)>& after_block);
 
+  /// Of a worker in an epoch; of the one with the most, if they differ.
+  std::size_t minibatches(const EpochSetting& setting) const;
+
   void describe_state(core::StateView& state) { balance_.describe_state(state); }
 
   double data_wait_s() const { return samples_->waited_s(); }

@@ -181,9 +181,14 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
   }
   list.number("warm-up", schedule.warm_up_epochs, core::zero_or_more,
               "epochs, perhaps a part of one, in which the learning rate grows linearly to the schedule's (0: none)");
-  list.number("warm-up-from", schedule.warm_up_from, core::zero_or_more, "learning rate at the beginning of `warm-up`")
+  list.number("warm-up-minibatches", schedule.warm_up_minibatches, core::any_count,
+              "the same in minibatches of a worker, as many as an epoch has at the beginning (0: none)")
+      .unless(schedule.warm_up_minibatches > 0 && schedule.warm_up_epochs > 0,
+              "says the same as `warm-up`: give one of them");
+  list.number("warm-up-from", schedule.warm_up_from, core::zero_or_more, "learning rate at the beginning of the warm-up")
       .off("0")
-      .unless(schedule.warm_up_epochs == 0, "has no effect without `warm-up`: give both");
+      .unless(schedule.warm_up_epochs == 0 && schedule.warm_up_minibatches == 0,
+              "has no effect without `warm-up` or `warm-up-minibatches`: give one of them");
   const auto condition = list.only_when(options.epochs > 0, network_only);
   list.entry("schedule", schedule.name, optim::schedule_catalogue, "learning rate schedule over the epochs");
   list.entries(schedules, schedule.name, schedule.settings);

@@ -46,6 +46,13 @@ void average_buffers(TrainingRun& run) {
   run.worker.device().transfer(std::span<const float>(own), buffers);
 }
 
+std::unique_ptr<optim::Schedule> schedule_of(const TrainingOptions& options, const EpochLoop& loop) {
+  optim::ScheduleOptions schedule = options.schedule;
+  if (schedule.warm_up_minibatches > 0)
+    schedule.minibatches = loop.minibatches({.minibatch = options.minibatch, .alone = options.parallel_start_epoch > 1});
+  return optim::make_schedule(schedule);
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const TrainingOptions& options_,
@@ -57,10 +64,10 @@ TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const 
       output(output_),
       report(output, everybody.rank() == 0),
       traffic(everybody),
-      schedule(optim::make_schedule(options.schedule)),
       blocks(worker, options, source, make_learner, largest_minibatch(worker, options, source), times),
       mean(options.ema_decay, worker, blocks.learner()),
       loop(worker, options, input, blocks, times),
+      schedule(schedule_of(options, loop)),
       evaluator(worker, blocks.learner(), blocks.cost(), input, [this](std::span<double> values) { return add_up(values); }),
       minibatch(options.minibatch) {
   result.pretraining_s = output.earlier_s;

@@ -45,10 +45,10 @@ struct TrainingRun {
   Report report;
   TimeBreakdown times;
   TrafficAccount traffic;
-  std::unique_ptr<optim::Schedule> schedule;
   BlockTrainer blocks;
   ModelMean mean;
   EpochLoop loop;
+  std::unique_ptr<optim::Schedule> schedule;
   Evaluator evaluator;
   comm::Broadcast broadcast{"scatter_all_gather"};  ///< of models and the like
 

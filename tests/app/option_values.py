@@ -23,7 +23,7 @@ VALUES = {
     "optimiser": ("sgd", ""),
     # Rates.
     "learning-rate": ("0.2", ""), "learning-rate-per": ("sample", ""), "lr-per-sample": ("0.01", ""), "warm-up": ("1", ""),
-    "warm-up-from": ("0.05", "--warm-up 1"), "schedule": ("exponential", ""), "schedule-factor": ("0.3", ""), "schedule-every": ("2", ""),
+    "warm-up-minibatches": ("5", ""), "warm-up-from": ("0.05", "--warm-up 1"), "schedule": ("exponential", ""), "schedule-factor": ("0.3", ""), "schedule-every": ("2", ""),
     "schedule-milestones": ("2", ""), "schedule-final": ("0.05", ""), "schedule-decay": ("0.9", ""), "newbob-improvement": ("0.001", ""),
     "newbob-restore": ("true", "--learning-rate 3 --epochs 5"), "schedule-rates": ("0.1,0.02", ""),
     # Losses.
