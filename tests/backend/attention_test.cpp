@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "tests/backend/host_gpu.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad;
@@ -93,7 +94,7 @@ double worst(const std::vector<float>& found, const std::vector<double>& wanted)
 }  // namespace
 
 TEST_CASE("attention is what plain sums in double give, for odd lengths and widths", "[backend]") {
-  const auto cpu = make_device("cpu"), reference = make_device("reference");
+  const auto cpu = make_device("cpu");
   for (const std::size_t steps : {1, 7, 8, 9, 63, 64, 65, 130, 300})
     for (const std::size_t width : {1, 8, 16, 20, 32, 64, 128}) {
       if (steps == 300 && width != 20 && width != 64) continue;
@@ -106,14 +107,19 @@ TEST_CASE("attention is what plain sums in double give, for odd lengths and widt
       CHECK(worst(found.y, plain.y) < 3e-6);
       CHECK(worst(found.dx, plain.dx) < 2e-5);
       if (steps > 65) continue;
-      const Attended formula = attended(*reference, shape, x, dy);
-      CHECK(worst(formula.y, plain.y) < 3e-6);
-      CHECK(worst(formula.dx, plain.dx) < 2e-5);
+      for (const std::string other : {"reference", "host gpu", "host gpu backwards"}) {
+        CAPTURE(other);
+        const Attended same = attended(*any_device(other), shape, x, dy);
+        CHECK(worst(same.y, plain.y) < 3e-6);
+        CHECK(worst(same.dx, plain.dx) < 2e-5);
+        CHECK(worst(same.sums, {found.sums.begin(), found.sums.end()}) < 3e-6);
+      }
     }
 }
 
 TEST_CASE("attention with scores of thousands is finite and right", "[backend]") {
-  const auto device = make_device("cpu");
+  const std::string name = GENERATE("cpu", "host gpu");
+  const auto device = any_device(name);
   const AttentionShape shape{{1, 40}, 1, 16};
   auto x = random_numbers(3 * 40 * 16, 3);
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -127,8 +133,8 @@ TEST_CASE("attention with scores of thousands is finite and right", "[backend]")
 }
 
 TEST_CASE("attention adds its gradient to what is kept", "[backend]") {
-  for (const char* name : {"cpu", "reference"}) {
-    const auto device = make_device(name);
+  for (const char* name : {"cpu", "reference", "host gpu"}) {
+    const auto device = any_device(name);
     const AttentionShape shape{{2, 70}, 2, 8};
     const auto x = random_numbers(3 * 140 * 16, 5), dy = random_numbers(140 * 16, 6);
     const Attended plain = attended(*device, shape, x, dy, 0, std::numeric_limits<float>::quiet_NaN());
@@ -138,8 +144,8 @@ TEST_CASE("attention adds its gradient to what is kept", "[backend]") {
 }
 
 TEST_CASE("a row's attention has the same bits whatever comes after it, and in any minibatch", "[backend]") {
-  for (const char* name : {"cpu", "reference"}) {
-    const auto device = make_device(name);
+  for (const char* name : {"cpu", "reference", "host gpu"}) {
+    const auto device = any_device(name);
     const std::size_t steps = 77, heads = 2, width = 20, outputs = heads * width;
     const AttentionShape three{{3, steps}, heads, width}, one{{1, steps}, heads, width};
     auto x = random_numbers(3 * 3 * steps * outputs, 7), dy = random_numbers(3 * steps * outputs, 8);
