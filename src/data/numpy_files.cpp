@@ -10,8 +10,6 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
-#include "data/npy.hpp"
-#include "system/file_map.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -51,7 +49,7 @@ class NpzArchive : public NumpyFiles {
     return zip_name_locate(archive_.get(), file_of(array).c_str(), 0) >= 0;
   }
 
-  std::vector<std::byte> read(const std::string& array) const override {
+  NumpyFile read(const std::string& array) const override {
     zip_stat_t stat;
     zip_stat_init(&stat);
     constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
@@ -66,7 +64,7 @@ class NpzArchive : public NumpyFiles {
     std::byte behind{};
     if (bytes.size() != stat.size || zip_fread(file.get(), &behind, 1) != 0)  // checks the sum
       throw damaged(array, zip_file_strerror(file.get()));
-    return bytes;
+    return NumpyFile(std::move(bytes));
   }
 
  private:
@@ -127,12 +125,9 @@ class NpyFolder : public NumpyFiles {
 
   bool has(const std::string& array) const override { return fs::is_regular_file(file_of(array)); }
 
-  std::vector<std::byte> read(const std::string& array) const override {
+  NumpyFile read(const std::string& array) const override {
     if (!has(array)) throw no_array(path_, array);
-    const system::FileMap content = system::FileMap::open(file_of(array).string());
-    parse_npy(content.bytes(), array);  // that it holds what its header says, before it takes memory
-    core::require_memory(static_cast<double>(content.bytes().size()), core::format("the array '{}' of '{}'", array, path_));
-    return {content.bytes().begin(), content.bytes().end()};
+    return NumpyFile(system::FileMap::open(file_of(array).string()));
   }
 
  private:

@@ -139,10 +139,12 @@ class NumpyImport {
 
   template <class Use>
   void take(const std::string& name, const Use& use) {
-    const std::vector<std::byte> bytes = files_->read(name);
-    info_.source_sha256.push_back(core::format("{}.npy: {}", name, core::sha256(bytes)));
-    const NpyArray array = parse_npy(bytes, name);
+    const NumpyFile file = files_->read(name);
+    const NpyArray array = parse_npy(file.bytes(), name);
+    info_.source_sha256.push_back(core::format("{}.npy: {}", name, core::sha256(file.bytes())));
+    file.drop(file.bytes());
     arrays_.push_back(core::format("{} ({} {})", name, core::join(array.shape, "x"), array.dtype()));
+    file_ = &file;
     use(array);
   }
 
@@ -173,14 +175,18 @@ class NumpyImport {
     check_alike(array, bytes, subset);
     rows_ = shape[0];
     const bool exact = options_.normalise && !bytes;
-    if (!bytes)
-      core::require_memory(
-          static_cast<double>(array.elements()) * (exact ? sizeof(double) : sizeof(float)),
-          core::format("the array '{}' of '{}' as {}", array.name, options_.from, exact ? "float64" : "float32"));
+    const auto [type, size] = bytes   ? std::pair("uint8", sizeof(std::uint8_t))
+                              : exact ? std::pair("float64", sizeof(double))
+                                      : std::pair("float32", sizeof(float));
+    core::require_memory(static_cast<double>(array.elements() * size),
+                         core::format("the array '{}' of '{}' as {}", array.name, options_.from, type));
     bytes   ? samples.pixels.reserve(array.elements())
     : exact ? samples.exact.reserve(array.elements())
             : samples.values.reserve(array.elements());
+    constexpr std::size_t at_once = std::size_t{1} << 22;
     for (std::size_t i = 0; i < array.elements(); ++i) {
+      if (i % at_once == 0 && !array.fortran_order)
+        file_->drop(array.data.first(i * array.element_bytes));  // the samples take as much
       const std::size_t from = channels_first(shape) ? with_channels_last(i) : i;
       if (bytes)
         samples.pixels.push_back(static_cast<std::uint8_t>(array.integer(from)));
@@ -382,6 +388,7 @@ class NumpyImport {
   ArrayNames names_;
   Imported info_;
   std::vector<std::string> arrays_;  // that were read
+  const NumpyFile* file_ = nullptr;  // of the array that is being read
   TextLabels names_of_classes_;
   bool has_names_ = false;   // whether labels are texts
   std::size_t one_hot_ = 0;  // classes of one-hot labels

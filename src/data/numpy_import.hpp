@@ -35,9 +35,9 @@ struct ImportNumpyOptions : SampleImportOptions {
 /// Likewise for x_valid, x_test, …, both sets optional. Other usual names: X_…; train_images, train_features and
 /// train_labels; …_val and …_validation; and for a training set alone x, X, y and lengths.
 ///
-/// Holds the arrays in memory. Throws ConfigError for damaged files, missing arrays, other types, shapes that do not match
-/// each other, numbers that are not finite or too large for float32, labels outside the classes or that no network can have
-/// as classes, and both labels and targets.
+/// Holds the samples of a set in memory, and the arrays of an .npz file; those of a folder are mapped. Throws ConfigError
+/// for damaged files, missing arrays, other types, shapes that do not match each other, numbers that are not finite or too
+/// large for float32, labels outside the classes or that no network can have as classes, and both labels and targets.
 Imported import_numpy(const ImportNumpyOptions& options);
 
 }  // namespace paragrad::data

@@ -121,3 +121,22 @@ def test_figures_use_nothing_that_matplotlib_will_remove(run, tmp_path):
         """
     done = subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(script)], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_data_file_of_arrays_takes_their_memory_once_more(tmp_path):
+    script = """
+        import resource
+        import numpy as np
+        import paragrad as pg
+
+        def most_bytes() -> int:
+            return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        x, y = np.ones((200_000, 200), np.float32), np.arange(200_000) % 4
+        x[:, 0] = y
+        before = most_bytes()
+        pg.dataset(x, y, out="x.h5")
+        assert most_bytes() - before < 1.4 * x.nbytes, (most_bytes() - before) / x.nbytes
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -51,8 +51,9 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
 def write(arrays: Mapping[str, np.ndarray], **options: Any) -> str:
     """Runs import-numpy on the arrays; returns what it prints."""
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
-        np.savez(source := Path(folder) / "arrays.npz", **arrays)
-        return training.command("data", "import-numpy", **{"from": source}, **options)
+        for array, values in arrays.items():
+            np.save(Path(folder) / array, values)
+        return training.command("data", "import-numpy", **{"from": folder}, **options)
 
 
 @dataclass(frozen=True)
