@@ -98,6 +98,12 @@ class Job:
             time.sleep(0.005)
 
 
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Whether the process would notice the signal, and not just die of it."""
+    caught = re.search(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return caught is not None and int(caught[1], 16) >> (number - 1) & 1 == 1
+
+
 class LaunchTest(CliTest):
     def options(self, name: str, epochs: int = 12) -> list[str]:
         return ["--data", self.data, "--model", "8-300-6:sigmoid", "--learning-rate", "0.1", "--epochs", str(epochs), "--blocks", "6",
@@ -232,7 +238,8 @@ class LaunchTest(CliTest):
         job.process.kill()
         job.process.wait()
         process = subprocess.Popen([*job.command(2)[:2], "--grace", "0", *job.command(2)[2:]], stderr=subprocess.PIPE, text=True)
-        time.sleep(0.1)
+        while not catches(process.pid, signal.SIGUSR1) and process.poll() is None:  # with SIGINT, which every command catches
+            time.sleep(0.001)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1]
         self.assertEqual(process.returncode, 0, said)
