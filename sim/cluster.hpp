@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <exception>
 #include <memory>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "sim/shortcut/collective_rendezvous.hpp"
 #include "sim/simulation.hpp"
 #include "sim/workers/device_queues.hpp"
+#include "sim/workers/meeting.hpp"
 
 namespace paragrad::sim {
 
@@ -46,6 +48,7 @@ struct Cluster {
   double compute_scale;
   int workers_per_node;
   Windows windows;
+  std::array<Meeting, 2> meetings;                                                               // of each channel
   std::shared_ptr<comm::TrafficMeter> service_traffic = std::make_shared<comm::TrafficMeter>();  // of all services
   std::vector<comm::TrafficReport> posted;                                                       // by each worker
   std::exception_ptr untold;  // the first error of a task or service that was never joined
@@ -67,6 +70,7 @@ struct Cluster {
         compute_scale(options.compute_scale),
         workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
         windows(context(), interceptor.get()),
+        meetings{Meeting(engine, workers_), Meeting(engine, workers_)},
         posted(static_cast<std::size_t>(workers)) {
     if (interceptor) engine.set_when_stuck([this] { return interceptor->nobody_else_comes(); });
   }

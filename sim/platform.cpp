@@ -1,6 +1,7 @@
 #include "sim/platform.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -159,6 +160,30 @@ void read_host(Section section, Platform::Host& host) {
   section.done();
 }
 
+constexpr std::array<std::pair<const char*, comm::NcclFacts::Generation>, 4> generations{
+    {{"volta", comm::NcclFacts::Generation::volta},
+     {"ampere", comm::NcclFacts::Generation::ampere},
+     {"hopper", comm::NcclFacts::Generation::hopper},
+     {"blackwell", comm::NcclFacts::Generation::blackwell}}};
+
+comm::NcclFacts read_nccl(Section section) {
+  comm::NcclFacts facts;
+  const std::string word = section.word("generation");
+  const auto generation = std::ranges::find(generations, word, [](const auto& one) { return std::string(one.first); });
+  if (generation == generations.end())
+    section.fail("generation", core::format("'{}' is not one that NCCL's constants are known for; known: volta, ampere, "
+                                            "hopper, blackwell",
+                                            word));
+  facts.generation = generation->second;
+  facts.channels = static_cast<int>(section.whole("channels", 1, 1024));
+  facts.nvlink = section.flag("nvlink", true);
+  facts.adds_in_switch = section.flag("adds_in_switch", false);
+  facts.network_latency_s = section.time("network_latency", 0, 0);
+  facts.step_overhead_s = section.time("step_overhead", 0, facts.step_overhead_s);
+  section.done();
+  return facts;
+}
+
 Platform::Storage read_storage(Section section) {
   Platform::Storage storage;
   storage.client_bytes_per_s = section.bandwidth("client_bandwidth");
@@ -296,6 +321,7 @@ Platform read_platform(const std::string& path) {
   read_levels(file, platform);
   read_message(file.required("message"), platform.message);
   for (Section& section : file.list("size_class")) read_size_class(section, platform.size_classes);
+  if (auto nccl = file.optional("nccl")) platform.nccl = read_nccl(*nccl);
   if (auto host = file.optional("host")) read_host(*host, platform.host);
   if (auto storage = file.optional("storage")) platform.storage = read_storage(*storage);
   if (auto noise = file.optional("noise")) read_noise(*noise, platform.noise);

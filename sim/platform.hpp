@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/wire.hpp"
 #include "sim/compute/kernel_table.hpp"
 
 namespace paragrad::sim {
@@ -54,6 +55,8 @@ struct Platform {
   Node node;                  ///< two sockets of one node; bandwidth of one message
   Leaf leaf;                  ///< two nodes at one leaf switch
   double core_latency_s = 0;  ///< two nodes at different leaf switches
+
+  std::optional<comm::NcclFacts> nccl;  ///< for timing runs with its collectives
 
   /// Costs of messages, at the processors of both ends.
   struct Message {

@@ -6,6 +6,7 @@
 #include "backend/kernel_list.hpp"
 #include "backend/kernels/add.hpp"
 #include "comm/allreduce.hpp"
+#include "comm/collectives/nccl.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -77,10 +78,27 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   stop_if_dead();
 }
 
-void SimCommunicator::library_allreduce(comm::Library library, std::span<float>) {
-  const bool is_native = library == comm::Library::transport;
-  throw core::ConfigError(core::format("collective '{}' is {} and not available to emulated workers: choose another",
-                                       is_native ? "native" : "nccl", is_native ? "MPI's own" : "NCCL's own"));
+void SimCommunicator::library_routine(comm::Library library, comm::Operation operation, std::span<float> data) {
+  if (library == comm::Library::transport)
+    throw core::ConfigError("collective 'native' is MPI's own and not available to emulated workers: choose another");
+  if (device().computes())
+    throw core::ConfigError(
+        "collective 'nccl' is NCCL's own: among emulated workers it takes time and computes nothing, so choose another, or "
+        "a timing run (`device` meta)");
+  const auto where = surroundings();
+  if (!cluster_.platform.nccl)
+    throw core::ConfigError(
+        core::format("platform '{}' has no section [nccl], which collective 'nccl' needs", cluster_.platform.name));
+  if (!where)
+    throw core::ConfigError(
+        "collective 'nccl' needs workers that fill the platform's nodes: give as many as it has devices");
+  const bool all_alike = operation != comm::Operation::all_to_all;  // elsewhere some may have nothing
+  if (size() == 1 || (data.empty() && all_alike)) return;
+  stop_if_dead();
+  const comm::NcclChoice choice = comm::nccl_choice(operation, size(), static_cast<double>(data.size_bytes()), *where);
+  traffic_meter()->sent(choice.sent_bytes);
+  traffic_meter()->received(choice.sent_bytes);
+  cluster_.meetings[static_cast<std::size_t>(first_tag_ / tags_per_channel)].enter(from_seconds(choice.time_s));
 }
 
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {

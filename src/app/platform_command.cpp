@@ -78,6 +78,9 @@ void print_failures(const sim::Platform::Failures& failures) {
 }
 
 void print_options(const sim::Platform& platform) {
+  if (const auto& nccl = platform.nccl)
+    print("nccl", core::format("{} channels over {}{}", nccl->channels, nccl->nvlink ? "NVLink" : "PCI Express",
+                               nccl->adds_in_switch ? ", whose switches add" : ""));
   if (const auto& host = platform.host; host.bytes_per_s > 0)
     print("host", core::format("{} memory{}{}", say(host.bytes_per_s, Unit::bandwidth),
                                host.staged ? ", which stages messages" : "", host.reduces ? ", which holds the sums" : ""));

@@ -21,7 +21,8 @@ void require_library(comm::Communicator& comm, const core::Settings& strategy) {
   const auto chosen = strategy.find("collective");
   if (chosen == strategy.end()) return;
   for (const comm::collectives::Entry& entry : comm::algorithms())
-    if (entry.library && entry.info.name == chosen->second.text()) comm.library_allreduce(*entry.library, {});
+    if (entry.library && entry.info.name == chosen->second.text())
+      comm.library_routine(*entry.library, comm::Operation::allreduce, {});
 }
 
 }  // namespace

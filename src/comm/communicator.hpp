@@ -12,6 +12,7 @@
 #include "backend/device.hpp"
 #include "backend/kernels/add.hpp"
 #include "comm/membership.hpp"
+#include "comm/operation.hpp"
 #include "comm/traffic.hpp"
 #include "comm/window.hpp"
 #include "comm/wire.hpp"
@@ -40,7 +41,7 @@ inline void expect_reachable_windows(const backend::Device& device) {
                             "' does not have: choose the strategy's two-sided messages");
 }
 
-/// Whose allreduce: the transport's (MPI_Allreduce) or the device vendor's (NCCL).
+/// Whose routine: the transport's (MPI_Allreduce) or the device vendor's (NCCL).
 enum class Library { transport, device };
 
 class Communicator;
@@ -115,9 +116,9 @@ class Communicator {
     run_kernels([&](backend::KernelQueue& queue) { (queue.run(kernels), ...); });
   }
 
-  /// Sums over all workers with a library routine, for speed or comparison; the library decides the order of additions.
-  /// Throws ConfigError if there is none, even for empty data.
-  virtual void library_allreduce(Library library, std::span<float> data) = 0;
+  /// A library's routine, for speed or comparison; the library decides the order of additions. data: a worker's array, of
+  /// all_to_all the one that it receives. Throws ConfigError if there is none, even for empty data.
+  virtual void library_routine(Library library, Operation operation, std::span<float> data) = 0;
 
   /// Exposes memory of every worker to all others; see window.hpp. Collective: all workers call it over the same channel,
   /// each with its own lengths. Throws ConfigError if the transport has no one-sided transfers.

@@ -9,20 +9,19 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/operation.hpp"
 #include "comm/parts.hpp"
 #include "core/options.hpp"
 
 namespace paragrad::comm {
 
-/// What all workers do together on arrays of float32 in the memory of their devices. comm/collectives/ has the algorithms,
-/// each of which serves one or more operations, with their closed forms.
+/// Operations are what all workers do together on arrays of float32 in the memory of their devices. comm/collectives/ has
+/// the algorithms, each of which serves one or more operations, with their closed forms.
 ///
 /// Every operation is collective: all workers call it with the same algorithm, lengths and parts, in the same order. Which
 /// messages a worker sends, and in which order it adds, depends only on (algorithm, lengths, size, rank), so the bits are
 /// the same in all worlds. Each throws ConfigError for an algorithm that does not serve it, logic_error if parts and arrays
 /// do not fit together, and Failure if a peer is gone. Steps, bytes and orders of additions: comm/collectives/README.md.
-enum class Operation { allreduce, reduce_scatter, all_gather, broadcast, all_to_all };
-
 std::string_view name_of(Operation operation);
 std::vector<std::string> operation_names();
 Operation parse_operation(std::string_view name);  ///< throws ConfigError

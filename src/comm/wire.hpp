@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 namespace paragrad::comm {
 
 /// One kind of connection between two workers. A message of b bytes takes latency + overhead + b / bandwidth. The overhead
@@ -11,12 +13,25 @@ struct Wire {
   double bytes_per_s = 0;
 };
 
+/// What NCCL's own model knows of a machine besides its links (comm/collectives/nccl.cpp).
+struct NcclFacts {
+  enum class Generation { volta, ampere, hopper, blackwell };
+
+  Generation generation = Generation::volta;
+  int channels = 1;             ///< that it opens on this machine
+  bool nvlink = true;           ///< inside a node; else PCI Express
+  bool adds_in_switch = false;  ///< NVLink SHARP
+  double network_latency_s = 0;
+  double step_overhead_s = 1e-6;  ///< of a step between nodes, on its processors
+};
+
 /// Where the workers run: workers_per_node of them share a node and its links to the other nodes.
 struct Surroundings {
   Wire inside;
   Wire between;  ///< of one link
   int workers_per_node = 1;
   int links_per_node = 1;  ///< to the other nodes; each worker uses one of them, so more than workers_per_node do not help
+  std::optional<NcclFacts> nccl{};
 };
 
 }  // namespace paragrad::comm

@@ -30,7 +30,7 @@ bandwidth = "25GBps"
 [message]
 eager = "64kB"
 """
-OTHERS = [(operation, e["name"]) for e in ENTRIES for operation in e["serves"] if operation != "allreduce"]
+OTHERS = [(operation, e["name"]) for e in ENTRIES for operation in e["serves"] if operation != "allreduce" and e["name"] != "nccl"]
 
 
 class Collective(FolderTest):
@@ -75,6 +75,22 @@ class Collective(FolderTest):
                         self.assertIn(one["difference"], printed.stdout)
                         explained.add(one["difference"].split(" (")[0])
         self.assertIn("the closed form leaves out the additions, a kernel for each segment of 256 kB", explained)
+
+    def test_nccl_has_a_time_where_its_model_is_known_and_is_refused_elsewhere(self):
+        for operation in ("allreduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"):
+            nccl = ["collective", "--operation", operation, "--collective", "nccl"]
+            printed = run(*nccl, "--workers", "16,1024", "--platform", "h100-ndr-nvlink", "--bytes", "8B,100MB", "--out", self.folder / f"nccl-{operation}")
+            self.assertEqual(printed.returncode, 0, printed.stderr)
+            times = [one["time_s"] for one in self.result(self.folder / f"nccl-{operation}")["measurements"]]
+            self.assertTrue(times[0] < times[1] <= times[3] and times[0] < times[2] < times[3], times)  # of 16 and 1,024 workers
+            if operation == "allreduce":
+                self.assertIn("NVLSTree, 426us by NCCL's own model, which counts no other traffic", printed.stdout)
+            else:
+                refused = run(*nccl, "--bytes", "8B", ranks=2)  # MPI adds a line of its own
+                self.assertEqual(refused.returncode, 2)
+                self.assertIn(f"between ranks, collective 'nccl' serves allreduce alone: choose another for {operation}\n", refused.stderr)
+            self.assert_refused(run(*nccl, "--workers", 4, "--platform", PLATFORM), "has no section [nccl], which collective 'nccl' needs")
+        self.assert_refused(run(*nccl, "--workers", 16, "--platform", "h100-ndr-nvlink", "--device", "cpu"), "takes time and computes nothing")
 
     def test_both_worlds_send_the_same_messages(self):
         for workers in (2, 3):

@@ -20,11 +20,13 @@ struct Served {
   std::string name() const { return std::string(name_of(operation)) + " " + algorithm; }
 };
 
+/// By our own algorithms.
 inline std::vector<Served> all_served() {
   std::vector<Served> all;
   for (const Operation operation :
        {Operation::reduce_scatter, Operation::all_gather, Operation::broadcast, Operation::all_to_all})
-    for (const std::string& algorithm : collective_catalogue(operation).names()) all.push_back({operation, algorithm});
+    for (const collectives::Entry& entry : algorithms())
+      if (!entry.library && entry.serves(operation)) all.push_back({operation, entry.info.name});
   return all;
 }
 

@@ -49,6 +49,13 @@ latency_factor = 1.5
 [[size_class]]
 from = "1kB"
 bandwidth_factor = 0.5
+[nccl]
+generation = "hopper"
+channels = 16
+nvlink = true
+adds_in_switch = true
+network_latency = "5us"
+step_overhead = "2us"
 [host]
 memory_bandwidth = "30GBps"
 staged = true

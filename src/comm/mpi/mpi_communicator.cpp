@@ -18,6 +18,7 @@
 #include "comm/mpi/mpi_window.hpp"
 #include "comm/mpi/peers.hpp"
 #include "comm/mpi/staging.hpp"
+#include "comm/operations.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -345,7 +346,10 @@ bool MpiCommunicator::allows_threads() const {
 
 void MpiCommunicator::abandon(const std::string& reason) { state_->cancellation->request(reason); }
 
-void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
+void MpiCommunicator::library_routine(Library library, Operation operation, std::span<float> data) {
+  if (operation != Operation::allreduce)
+    throw core::ConfigError(
+        core::format("between ranks, collective 'nccl' serves allreduce alone: choose another for {}", name_of(operation)));
   if (data.empty()) {
     if (library == Library::device) device().make_allreduce();  // throws if there is none
     return;

@@ -21,7 +21,9 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
   double now_s() override { return inner_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { inner_.add(from, to); }
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { inner_.run_kernels(kernels); }
-  void library_allreduce(Library library, std::span<float> data) override { inner_.library_allreduce(library, data); }
+  void library_routine(Library library, Operation operation, std::span<float> data) override {
+    inner_.library_routine(library, operation, data);
+  }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     return inner_.open_window(floats, counters);
   }
@@ -37,6 +39,7 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
   void post(const TrafficReport& report) override { inner_.simulated_time()->post(report); }
   TrafficReport posted(int rank) const override { return inner_.simulated_time()->posted(rank); }
   void finish_messages() override { inner_.simulated_time()->finish_messages(); }
+  std::optional<Surroundings> surroundings() const override { return inner_.simulated_time()->surroundings(); }
 
   Communicator& inner_;
 };

@@ -28,7 +28,7 @@ class GroupCommunicator : public PartialCommunicator {
 
   const RankGroup& selection() const { return group_; }
 
-  void library_allreduce(Library, std::span<float>) override {
+  void library_routine(Library, Operation, std::span<float>) override {
     throw core::ConfigError("a library allreduce sums over all workers, not over a group: choose another collective");
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
