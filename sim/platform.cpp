@@ -179,7 +179,13 @@ comm::NcclFacts read_nccl(Section section) {
   facts.nvlink = section.flag("nvlink", true);
   facts.adds_in_switch = section.flag("adds_in_switch", false);
   facts.network_latency_s = section.time("network_latency", 0, 0);
-  facts.step_overhead_s = section.time("step_overhead", 0, facts.step_overhead_s);
+  const std::string processor = section.has("cpu") ? section.word("cpu") : "intel";
+  if (processor != "intel" && processor != "amd")
+    section.fail("cpu", core::format("'{}' is neither intel nor amd, between which NCCL's constants differ", processor));
+  facts.amd = processor == "amd";
+  const bool switches_can = facts.nvlink && facts.generation >= comm::NcclFacts::Generation::hopper;
+  if (facts.adds_in_switch && !switches_can)
+    section.fail("adds_in_switch", "needs NVLink switches of the generation hopper or later");
   section.done();
   return facts;
 }

@@ -187,6 +187,7 @@ KernelGrid KernelGrid::of(const backend::Device& device) {
     grid.batch = {1, 8, 64, 256, 1024, 4096};
     grid.width = {10, 64, 256, 1024, 4096, 16384};
     grid.bytes = {1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 4e8};
+    grid.heads = {1, 16, 128, 512};
   }
   return grid;
 }

@@ -135,7 +135,9 @@ double Recorder::now_s() {
   return 0;
 }
 
-void Recorder::library_routine(comm::Library, comm::Operation, std::span<float>) { possible_ = false; }
+void Recorder::library_routine(comm::Library, comm::Operation, std::span<const float>, std::span<float>) {
+  possible_ = false;
+}
 
 void Recorder::add(std::span<const float>, std::span<float> to) {
   note(Operation::Kind::add, rank(), comm::first_reserved_tag, to.size());

@@ -112,7 +112,7 @@ class Recorder : public comm::Communicator, private comm::SimulatedTime {
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override;
-  void library_routine(comm::Library, comm::Operation, std::span<float>) override;
+  void library_routine(comm::Library, comm::Operation, std::span<const float>, std::span<float>) override;
 
   bool possible() const { return possible_; }
 

@@ -9,7 +9,8 @@
 
 namespace paragrad::sim {
 
-/// All workers enter, and go on together when the last one has come and the longest of their durations has passed.
+/// A collective operation without messages: all workers leave it together, the longest of their durations after the last one
+/// has entered.
 class Meeting {
  public:
   Meeting(Engine& engine, int workers) : engine_(engine), workers_(static_cast<std::size_t>(workers)) {}
@@ -19,7 +20,7 @@ class Meeting {
     longest_ = std::max(longest_, duration);
     if (waiting_.size() + 1 < workers_) {
       waiting_.push_back(&engine_.current());
-      engine_.block({.what = "the others in a library's routine"});
+      engine_.block({.what = "an NCCL routine that not all have entered: for"});
       engine_.settle();
       return;
     }

@@ -1,5 +1,6 @@
 #include "sim/workers/sim_communicator.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 
@@ -14,6 +15,22 @@ namespace paragrad::sim {
 namespace {
 
 Time scaled(Time time, double scale) { return scale == 1 ? time : from_picoseconds(static_cast<double>(time) * scale); }
+
+/// Throws ConfigError unless NCCL's model can say how long its routines take.
+void require_nccl(const Platform& platform, int workers) {
+  const auto refuse = [&](const std::string& why) {
+    throw core::ConfigError(core::format("platform '{}' {}", platform.name, why));
+  };
+  if (!platform.nccl) refuse("has no section [nccl], which collective 'nccl' needs");
+  if (workers > platform.workers())
+    refuse(core::format("has {} devices, and collective 'nccl' needs one for each of the {} workers", platform.workers(),
+                        workers));
+  const bool has_limits = platform.taper > 1 || platform.spine_bytes_per_s > 0;
+  if (!platform.faults.empty() || !platform.size_classes.empty() || platform.host.staged || has_limits)
+    refuse(
+        "has faults, size classes, staged messages or limits between switches, which collective 'nccl' does not know: "
+        "choose another");
+}
 
 }  // namespace
 
@@ -78,27 +95,27 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   stop_if_dead();
 }
 
-void SimCommunicator::library_routine(comm::Library library, comm::Operation operation, std::span<float> data) {
+void SimCommunicator::library_routine(comm::Library library, comm::Operation operation, std::span<const float> send,
+                                      std::span<float> data) {
   if (library == comm::Library::transport)
     throw core::ConfigError("collective 'native' is MPI's own and not available to emulated workers: choose another");
   if (device().computes())
     throw core::ConfigError(
         "collective 'nccl' is NCCL's own: among emulated workers it takes time and computes nothing, so choose another, or "
         "a timing run (`device` meta)");
-  const auto where = surroundings();
-  if (!cluster_.platform.nccl)
-    throw core::ConfigError(
-        core::format("platform '{}' has no section [nccl], which collective 'nccl' needs", cluster_.platform.name));
-  if (!where)
-    throw core::ConfigError(
-        "collective 'nccl' needs workers that fill the platform's nodes: give as many as it has devices");
+  require_nccl(cluster_.platform, size());
   const bool all_alike = operation != comm::Operation::all_to_all;  // elsewhere some may have nothing
   if (size() == 1 || (data.empty() && all_alike)) return;
   stop_if_dead();
-  const comm::NcclChoice choice = comm::nccl_choice(operation, size(), static_cast<double>(data.size_bytes()), *where);
-  traffic_meter()->sent(choice.sent_bytes);
-  traffic_meter()->received(choice.sent_bytes);
-  cluster_.meetings[static_cast<std::size_t>(first_tag_ / tags_per_channel)].enter(from_seconds(choice.time_s));
+  const comm::Surroundings where = surroundings().value();  // as there is a device for each
+  const auto choice = [&](std::size_t bytes) {
+    return comm::nccl_choice(operation, size(), static_cast<double>(bytes), where);
+  };
+  traffic_meter()->sent(choice(send.size_bytes()).sent_bytes);
+  traffic_meter()->received(choice(data.size_bytes()).sent_bytes);
+  const double time_s = choice(std::max(send.size_bytes(), data.size_bytes())).time_s;
+  cluster_.meetings[static_cast<std::size_t>(first_tag_ / tags_per_channel)].enter(from_seconds(time_s));
+  stop_if_dead();
 }
 
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {

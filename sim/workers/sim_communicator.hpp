@@ -40,7 +40,8 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
-  void library_routine(comm::Library library, comm::Operation operation, std::span<float> data) override;
+  void library_routine(comm::Library library, comm::Operation operation, std::span<const float> send,
+                       std::span<float> data) override;
   std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
 
   Cluster& cluster() { return cluster_; }

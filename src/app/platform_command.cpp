@@ -79,8 +79,9 @@ void print_failures(const sim::Platform::Failures& failures) {
 
 void print_options(const sim::Platform& platform) {
   if (const auto& nccl = platform.nccl)
-    print("nccl", core::format("{} channels over {}{}", nccl->channels, nccl->nvlink ? "NVLink" : "PCI Express",
-                               nccl->adds_in_switch ? ", whose switches add" : ""));
+    print("nccl", core::format("{} channels over {}{}; {} more between nodes, constants for {} processors", nccl->channels,
+                               nccl->nvlink ? "NVLink" : "PCI Express", nccl->adds_in_switch ? ", whose switches add" : "",
+                               say(nccl->network_latency_s, Unit::time), nccl->amd ? "AMD's" : "Intel's"));
   if (const auto& host = platform.host; host.bytes_per_s > 0)
     print("host", core::format("{} memory{}{}", say(host.bytes_per_s, Unit::bandwidth),
                                host.staged ? ", which stages messages" : "", host.reduces ? ", which holds the sums" : ""));

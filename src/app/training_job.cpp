@@ -22,7 +22,7 @@ void require_library(comm::Communicator& comm, const core::Settings& strategy) {
   if (chosen == strategy.end()) return;
   for (const comm::collectives::Entry& entry : comm::algorithms())
     if (entry.library && entry.info.name == chosen->second.text())
-      comm.library_routine(*entry.library, comm::Operation::allreduce, {});
+      comm.library_routine(*entry.library, comm::Operation::allreduce, {}, {});
 }
 
 }  // namespace

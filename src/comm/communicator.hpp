@@ -116,9 +116,10 @@ class Communicator {
     run_kernels([&](backend::KernelQueue& queue) { (queue.run(kernels), ...); });
   }
 
-  /// A library's routine, for speed or comparison; the library decides the order of additions. data: a worker's array, of
-  /// all_to_all the one that it receives. Throws ConfigError if there is none, even for empty data.
-  virtual void library_routine(Library library, Operation operation, std::span<float> data) = 0;
+  /// A library's routine, for speed or comparison; the library decides the order of additions. send, data: of all_to_all
+  /// what a worker sends and receives; otherwise both are its array. Throws ConfigError if there is none, even for empty
+  /// arrays.
+  virtual void library_routine(Library library, Operation operation, std::span<const float> send, std::span<float> data) = 0;
 
   /// Exposes memory of every worker to all others; see window.hpp. Collective: all workers call it over the same channel,
   /// each with its own lengths. Throws ConfigError if the transport has no one-sided transfers.

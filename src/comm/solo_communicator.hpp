@@ -17,7 +17,7 @@ class SoloCommunicator : public Communicator {
   Received wait(Request) override { nobody(); }
   std::optional<Received> wait_for(Request, double) override { nobody(); }
   double now_s() override { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  void library_routine(Library, Operation, std::span<float>) override {}
+  void library_routine(Library, Operation, std::span<const float>, std::span<float>) override {}
 
  private:
   using Clock = std::chrono::steady_clock;

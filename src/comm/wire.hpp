@@ -13,7 +13,7 @@ struct Wire {
   double bytes_per_s = 0;
 };
 
-/// What NCCL's own model knows of a machine besides its links (comm/collectives/nccl.cpp).
+/// What NCCL's cost model needs besides the links (comm/collectives/nccl.cpp).
 struct NcclFacts {
   enum class Generation { volta, ampere, hopper, blackwell };
 
@@ -22,7 +22,7 @@ struct NcclFacts {
   bool nvlink = true;           ///< inside a node; else PCI Express
   bool adds_in_switch = false;  ///< NVLink SHARP
   double network_latency_s = 0;
-  double step_overhead_s = 1e-6;  ///< of a step between nodes, on its processors
+  bool amd = false;  ///< the vendor of the nodes' processors; else Intel or others
 };
 
 /// Where the workers run: workers_per_node of them share a node and its links to the other nodes.

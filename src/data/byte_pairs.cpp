@@ -85,7 +85,7 @@ class Words {
   std::string_view next() {
     if (begin_ == text_.size()) return {};
     const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), begin_,
-                                  PCRE2_NO_UTF_CHECK | PCRE2_ANCHORED, match_.get(), nullptr);
+                                  PCRE2_NO_UTF_CHECK, match_.get(), nullptr);
     if (found <= 0) throw std::logic_error(format("a text could not be split into words: PCRE2 returned {}", found));
     const std::string_view word = text_.substr(begin_, pcre2_get_ovector_pointer(match_.get())[1] - begin_);
     begin_ += word.size();
@@ -101,7 +101,7 @@ class Words {
     int error = 0;
     PCRE2_SIZE place = 0;
     pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                           PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
+                                           PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &place, nullptr);
     if (code == nullptr) throw std::logic_error(format("PCRE2 refuses the pattern of words: error {} at {}", error, place));
     pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // where it is missing, matches are interpreted
     return code;
@@ -124,7 +124,7 @@ std::string file_of(const std::string& folder, const std::array<std::string_view
 std::string token_lines(const std::string& path) {
   const core::Json json = core::parse_json_or_discard(system::read_text(path));
   if (!json.is_object() || json.empty())
-    throw ConfigError(format("'{}' is no JSON object of tokens and their numbers: is it whole?", path));
+    throw ConfigError(format("'{}' is not a JSON object that maps tokens to numbers: is the file complete?", path));
   std::vector<const std::string*> by_number(json.size());
   for (const auto& [token, number] : json.items()) {
     if (!number.is_number_unsigned() || number.get<std::uint64_t>() >= by_number.size() || by_number[number] != nullptr)
@@ -136,7 +136,7 @@ std::string token_lines(const std::string& path) {
   std::string lines;
   for (const std::string* token : by_number) {
     if (token->empty() || token->find_first_of("\r\n") != token->npos)
-      throw ConfigError(format("'{}' has the token {}, which is none of visible characters", path, shown(*token)));
+      throw ConfigError(format("'{}' has the token {}, which is empty or contains the end of a line", path, shown(*token)));
     lines += *token + '\n';
   }
   return lines;
@@ -146,14 +146,15 @@ std::string token_lines(const std::string& path) {
 
 BytePairs BytePairs::from_folder(const std::string& folder) {
   if (!fs::is_directory(folder))
-    throw ConfigError(format("'{}' is no folder: give the one with encoder.json and vocab.bpe", folder));
+    throw ConfigError(format("'{}' is not a folder: give the one with encoder.json and vocab.bpe", folder));
   const std::string numbers = file_of(folder, {"encoder.json", "vocab.json"}),
                     merges = file_of(folder, {"vocab.bpe", "merges.txt"});
   const std::string text = system::read_text(merges);
   std::string stored = token_lines(numbers) + '\n';
-  for (std::string_view rest = text; !rest.empty();)
-    if (const std::string_view line = take_line(rest); !line.empty() && !line.starts_with("#version"))
-      stored.append(line) += '\n';
+  std::string_view rest = text;
+  if (rest.starts_with("#version")) take_line(rest);
+  while (!rest.empty())
+    if (const std::string_view line = take_line(rest); !line.empty()) stored.append(line) += '\n';
   try {
     return BytePairs(std::move(stored));
   } catch (const ConfigError& error) {
@@ -207,7 +208,9 @@ void BytePairs::read_merges(std::string_view rest) {
             : numbers.end();
     if (merged == numbers.end() ||
         !merges_.emplace(key_of(left, right), Merge{static_cast<std::uint32_t>(merges_.size()), merged->second}).second)
-      throw ConfigError(format("has the merge {}, which is not one of two tokens, known before, into a third", shown(line)));
+      throw ConfigError(format(
+          "has the merge {}, whose parts are not both bytes or made by merges before it, or do not make a token together",
+          shown(line)));
     is_made[static_cast<std::size_t>(merged->second)] = true;
   }
 }

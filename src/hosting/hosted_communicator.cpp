@@ -80,7 +80,7 @@ void HostedCommunicator::compute(const std::function<void()>& task) {
   });
 }
 
-void HostedCommunicator::library_routine(comm::Library library, comm::Operation, std::span<float>) {
+void HostedCommunicator::library_routine(comm::Library library, comm::Operation, std::span<const float>, std::span<float>) {
   const bool is_native = library == comm::Library::transport;
   throw core::ConfigError(
       core::format("collective '{}' is {}, which knows processes only: choose another, or start each worker "

@@ -48,7 +48,7 @@ class HostedCommunicator : public comm::Communicator {
   void compute(const std::function<void()>& task);
 
   /// Throws ConfigError: libraries know ranks only.
-  void library_routine(comm::Library library, comm::Operation, std::span<float> data) override;
+  void library_routine(comm::Library library, comm::Operation, std::span<const float> send, std::span<float> data) override;
 
   std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
 

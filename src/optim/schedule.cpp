@@ -193,8 +193,8 @@ class WarmUpStableDecay : public Falling {
 /// Another schedule, whose rate is reached only after some epochs.
 class WarmUp : public Schedule {
  public:
-  WarmUp(std::unique_ptr<Schedule> schedule, double from, double epochs)
-      : Schedule(from), schedule_(std::move(schedule)), epochs_(epochs) {}
+  WarmUp(std::unique_ptr<Schedule> schedule, double from, double epochs, bool in_minibatches)
+      : Schedule(from), schedule_(std::move(schedule)), epochs_(epochs), in_minibatches_(in_minibatches) {}
   double rate(double fraction) const override {
     const double target = schedule_->rate(fraction), done = (passed_ + fraction) / epochs_;
     return done >= 1 ? target : rate_ + (target - rate_) * done;
@@ -209,11 +209,13 @@ class WarmUp : public Schedule {
   void describe_state(core::StateView& state) override {
     schedule_->describe_state(state);
     state.add("warm_up_passed", passed_, core::Rescale::equal);
+    if (in_minibatches_) state.add("warm_up_epochs", epochs_, core::Rescale::equal);  // of other workers, they were others
   }
 
  private:
   std::unique_ptr<Schedule> schedule_;
   double epochs_, passed_ = 0;
+  bool in_minibatches_;
 };
 
 struct TableOptions {
@@ -279,9 +281,11 @@ std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
   core::check_settings(entry.info, "schedule", options.settings);
   auto schedule = entry.make(options);
   const double epochs = options.warm_up_minibatches > 0
-                            ? static_cast<double>(options.warm_up_minibatches) / static_cast<double>(options.minibatches)
+                            ? static_cast<double>(options.warm_up_minibatches) / options.minibatches
                             : options.warm_up_epochs;
-  return epochs > 0 ? std::make_unique<WarmUp>(std::move(schedule), options.warm_up_from, epochs) : std::move(schedule);
+  return epochs > 0
+             ? std::make_unique<WarmUp>(std::move(schedule), options.warm_up_from, epochs, options.warm_up_minibatches > 0)
+             : std::move(schedule);
 }
 
 core::CatalogueInfo schedule_catalogue() { return core::info_of("schedule", "schedules", schedules()); }

@@ -18,8 +18,8 @@ struct ScheduleOptions {
   core::Settings settings{};            ///< the schedule's own options
   int epochs = 0;                       ///< of the whole training, for schedules that end with it
   double warm_up_epochs = 0;            ///< at first the rate grows linearly from warm_up_from to the schedule's; 0: not
-  std::size_t warm_up_minibatches = 0;  ///< the same in minibatches of an epoch's; one of both is 0
-  std::size_t minibatches = 0;          ///< of an epoch; needed for warm_up_minibatches alone
+  std::size_t warm_up_minibatches = 0;  ///< the same in minibatches of a worker; at most one of the two is above 0
+  double minibatches = 0;               ///< of an epoch; needed for warm_up_minibatches alone
   double warm_up_from = 0;
 };
 

@@ -43,16 +43,18 @@ BlockPlan EpochLoop::plan(const EpochSetting& setting, std::size_t block, bool a
   return plan_block(partition, block, blocks_.strategy().share(), setting.minibatch, worker_.rank(), worker_.size(), plan);
 }
 
-std::size_t EpochLoop::minibatches(const EpochSetting& setting) const {
+double EpochLoop::minibatches(const EpochSetting& setting) const {
+  const data::Partition& partition = *source_.partition;
   const bool shared = setting.alone || blocks_.strategy().share() == strategies::Share::minibatch;
+  const std::size_t splits = shared ? 1 : partition.workers();
   std::size_t all = 0;
-  for (const std::uint32_t block : order(setting.epoch)) {
-    const std::size_t samples =
-        (shared ? source_.partition->block_range(block) : source_.partition->split_range(block, 0)).size();
-    const std::size_t whole = setting.minibatch == 0 ? 1 : (samples + setting.minibatch - 1) / setting.minibatch;
-    all += options_.max_steps > 0 ? std::min(options_.max_steps, whole) : whole;
-  }
-  return all;
+  for (const std::uint32_t block : order(setting.epoch))
+    for (std::size_t split = 0; split < splits; ++split) {
+      const std::size_t samples = (shared ? partition.block_range(block) : partition.split_range(block, split)).size();
+      const std::size_t whole = setting.minibatch == 0 ? 1 : (samples + setting.minibatch - 1) / setting.minibatch;
+      all += options_.max_steps > 0 ? std::min(options_.max_steps, whole) : whole;
+    }
+  return static_cast<double>(all) / (shared ? 1 : worker_.size());
 }
 
 PlanOptions EpochLoop::plan_options(const EpochSetting& setting) const {

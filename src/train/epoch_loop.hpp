@@ -32,8 +32,8 @@ class EpochLoop {
   void run(const EpochSetting& setting, const Extent& extent, Sums& sums,
            const std::function<void(const Progress&)>& after_block);
 
-  /// Of a worker in an epoch; of the one with the most, if they differ.
-  std::size_t minibatches(const EpochSetting& setting) const;
+  /// Of a worker in an epoch, on average.
+  double minibatches(const EpochSetting& setting) const;
 
   void describe_state(core::StateView& state) { balance_.describe_state(state); }
 

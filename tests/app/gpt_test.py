@@ -146,7 +146,7 @@ class Gpt(FolderTest):
                 (["sample", table], "not a Paragrad checkpoint"),
                 (["data", "import-text", "--from", self.text, "--tokens", "bpe", "--name", "n", "--out", self.folder / "n.h5"], "bpe:FOLDER"),
                 (["data", "import-text", "--from", self.text, "--tokens", f"bpe:{self.folder / 'none'}", "--name", "n", "--out",
-                  self.folder / "n.h5"], "is no folder: give the one with encoder.json and vocab.bpe"),
+                  self.folder / "n.h5"], "is not a folder: give the one with encoder.json and vocab.bpe"),
                 (["data", "import-text", "--from", self.folder / "none.txt", "--name", "n", "--out", self.folder / "n.h5"], "none.txt"),
                 (["data", "import-text", "--from", checkpoint, "--tokens", "characters", "--name", "n", "--out", self.folder / "n.h5"], "is not UTF-8 at byte")):
             with self.subTest(words=words):

@@ -163,8 +163,11 @@ TEST_CASE("a row's attention has the same bits whatever comes after it, and in a
     const std::size_t changed = 3 * 50;  // rows of the steps from 50 on
     for (std::size_t i = 3 * changed * outputs; i < x.size(); ++i) x[i] = -5 * x[i];
     const Attended later = attended(*device, three, x, dy);
+    for (std::size_t i = 3 * changed * outputs; i < x.size(); ++i) x[i] = std::numeric_limits<float>::quiet_NaN();
+    const Attended nothing = attended(*device, three, x, dy);
     const auto before = static_cast<std::ptrdiff_t>(changed * outputs);
     CHECK(std::equal(all.y.begin(), all.y.begin() + before, later.y.begin()));
+    if (device->name() != "cpu") CHECK(std::equal(all.y.begin(), all.y.begin() + before, nothing.y.begin()));
     CHECK(!std::equal(all.y.begin() + before, all.y.end(), later.y.begin() + before));
   }
 }

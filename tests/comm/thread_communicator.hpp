@@ -146,7 +146,9 @@ class ThreadCommunicator : public Communicator {
 
   double now_s() override { return 0; }
   void add(std::span<const float> from, std::span<float> to) override { device().run(backend::Add{from, to}); }
-  void library_routine(Library, Operation, std::span<float>) override { throw std::logic_error("threads have no library"); }
+  void library_routine(Library, Operation, std::span<const float>, std::span<float>) override {
+    throw std::logic_error("threads have no library");
+  }
 
   std::size_t longest_receive() const { return longest_receive_; }  ///< in bytes
 

@@ -137,7 +137,7 @@ TEST_CASE("vocabularies and files of byte pairs that are damaged are refused", "
   const auto refused = [&](const std::string& why) {
     CHECK_THROWS_WITH(BytePairs::from_folder(folder.path()), contains_text(why));
   };
-  CHECK_THROWS_WITH(BytePairs::from_folder(merges), contains_text("is no folder"));
+  CHECK_THROWS_WITH(BytePairs::from_folder(merges), contains_text("is not a folder"));
   refused("has neither encoder.json nor vocab.json");
   const std::string whole = read_text(gpt2_like + "/encoder.json"), learned = read_text(gpt2_like + "/vocab.bpe");
   write_text(numbers, whole);
@@ -148,7 +148,7 @@ TEST_CASE("vocabularies and files of byte pairs that are damaged are refused", "
   refused("do not belong together, or are damaged: the vocabulary has the merge");
   write_text(merges, learned);
   write_text(numbers, whole.substr(0, 2000));
-  refused("is no JSON object of tokens and their numbers: is it whole?");
+  refused("is not a JSON object that maps tokens to numbers: is the file complete?");
   for (const auto& [number, other] : {std::pair("416", "417"), std::pair("416", "415"), std::pair("416", "-1"),
                                       std::pair("416", "4.5"), std::pair("416", "\"x\"")}) {
     std::string changed = whole;

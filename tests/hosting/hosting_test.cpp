@@ -388,7 +388,7 @@ TEST_CASE("libraries of processes are refused in one sentence", "[hosting]") {
   CHECK_THROWS_AS(host(2,
                        [](comm::Worker& worker) {
                          std::vector<float> data(3);
-                         worker.comm().library_routine(comm::Library::transport, comm::Operation::allreduce, data);
+                         worker.comm().library_routine(comm::Library::transport, comm::Operation::allreduce, data, data);
                        }),
                   core::ConfigError);
 }

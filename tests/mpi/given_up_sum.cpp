@@ -22,7 +22,7 @@ void require(bool holds, const std::string& claim) {
 
 std::string error_of_sum(comm::Communicator& comm, std::span<float> data) {
   try {
-    comm.library_routine(comm::Library::device, comm::Operation::allreduce, data);
+    comm.library_routine(comm::Library::device, comm::Operation::allreduce, data, data);
   } catch (const std::exception& error) {
     return error.what();
   }

@@ -55,7 +55,7 @@ channels = 16
 nvlink = true
 adds_in_switch = true
 network_latency = "5us"
-step_overhead = "2us"
+cpu = "amd"
 [host]
 memory_bandwidth = "30GBps"
 staged = true

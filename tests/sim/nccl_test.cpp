@@ -70,11 +70,29 @@ TEST_CASE("NCCL's time is that of the fastest of its algorithms and protocols", 
          25 * us + 1e9 / (2 * 370 * 0.85 * 15 / 16 * 8 / 14 * gigabyte), 1e9);
   h100.nccl->network_latency_s = 5 * us;
   expect(nccl_choice(Operation::allreduce, 16, 1e9, h100), "NVLSTree", "",
-         (25 + 2 * (20.9 + 2 * 5)) * us + 1e9 / (2 * 370 * 0.85 * 15 / 16 / 2 * gigabyte), 2e9);
+         (25 + 2 * (20.9 + 2 * 5)) * us + 1e9 / (2 * 370 * 0.85 * 15 / 16 * 16 / 30 * gigabyte), 2e9);
   h100.nccl->adds_in_switch = false;
   CHECK(nccl_choice(Operation::allreduce, 16, 1e9, h100).algorithm == "ring");
   CHECK(nccl_choice(Operation::allreduce, 1, 1e9, h100).time_s == 0);
   CHECK(nccl_choice(Operation::allreduce, 8, 0, h100).time_s == 0);
+}
+
+TEST_CASE("NCCL's time depends on processors, on PCI Express and on nodes with one GPU", "[sim]") {
+  comm::Surroundings where = machine(Generation::ampere, 240, 192);
+  const double bytes = 131072;
+  expect(nccl_choice(Operation::allreduce, 16, bytes, where), "tree", "LL",
+         (6.8 + 2 * (7 * 0.6 + 5)) * us + bytes / (39.0 / 2 * 0.5 * gigabyte), 2 * bytes);
+  where.nccl->amd = true;
+  expect(nccl_choice(Operation::allreduce, 16, bytes, where), "tree", "LL",
+         (6.8 + 2 * (7 * 0.6 + 5)) * us + bytes / (22.5 / 2 * 0.5 * gigabyte), 2 * bytes);
+  comm::Surroundings single = where;
+  single.workers_per_node = single.links_per_node = 1;  // of 24 GB/s
+  expect(nccl_choice(Operation::all_gather, 16, 1024, single), "ring", "LL",
+         (6.6 + 15 * 5) * us + 1024 / (12.0 * 16 / 15 * gigabyte), 960);
+  comm::Surroundings pci = machine(Generation::volta, 10, 10, 2);
+  pci.nccl->nvlink = false;
+  expect(nccl_choice(Operation::allreduce, 8, 4e6, pci), "ring", "Simple",
+         (8.4 + 14 * 5.7) * us + 4e6 / (10.0 * 8 / 14 * gigabyte), 7e6);
 }
 
 TEST_CASE("longer arrays and slower links never make NCCL faster", "[sim]") {
@@ -138,6 +156,8 @@ TEST_CASE("in an all_to_all of NCCL workers with nothing to receive take part", 
     comm::AllToAll("nccl")(
         worker.comm(), [](int, int to) { return to == 2 ? std::size_t{750'000} : 0; }, send.span(), receive.span());
     ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
+    CHECK(worker.comm().traffic().sent_bytes == 2'250'000);  // three of four blocks of what it sends
+    CHECK(worker.comm().traffic().received_bytes == (mine > 0 ? 9'000'000 : 0));
   });
   for (const Time end : ends) CHECK(to_seconds(end) == Approx(time_s));
 }
@@ -169,4 +189,25 @@ TEST_CASE("emulated workers that cannot use NCCL say why", "[sim]") {
   };
   refused(two_nodes, 4, "cpu", "computes nothing, so choose another, or a timing run");
   refused(timed(platform_of(2, 2, wire, wire)), 4, "meta", "platform 'test' has no section [nccl]");
+  for (const auto& change : std::initializer_list<std::function<void(Platform&)>>{
+           [](Platform& platform) {
+             platform.faults.push_back({0, Platform::Fault::Kind::nic, 0, 0.5});
+           },
+           [](Platform& platform) {
+             platform.size_classes.push_back({0, 1, 0.5});
+           },
+           [](Platform& platform) { platform.host.staged = true; }, [](Platform& platform) { platform.taper = 2; },
+           [](Platform& platform) { platform.spine_bytes_per_s = 1e9; }}) {
+    Platform changed = two_nodes;
+    change(changed);
+    refused(changed, 4, "meta", "which collective 'nccl' does not know");
+  }
+  SimulationOptions crowded = timing();
+  crowded.oversubscribe = true;
+  CHECK_THROWS_WITH(run(two_nodes, 8, crowded,
+                        [](comm::Worker& worker) {
+                          core::Arena data = worker.device().allocate(8);
+                          (*comm::make_allreduce("nccl"))(worker.comm(), data.span());
+                        }),
+                    contains_text("has 4 devices, and collective 'nccl' needs one for each of the 8 workers"));
 }

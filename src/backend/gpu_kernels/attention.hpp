@@ -106,7 +106,10 @@ PARAGRAD_HOST_DEVICE void add_weighted(const Block& block, const AttentionShape&
       const std::uint32_t c = thread % attention_side, i = thread / attention_side;
       float sums[many]{};
       for (std::uint32_t j = 0; j < attention_side; ++j)
-        for (std::uint32_t k = 0; k < many; ++k) sums[k] += weight(i + k * apart, j) * stage[j][c];
+        for (std::uint32_t k = 0; k < many; ++k) {
+          const float p = weight(i + k * apart, j);
+          if (p != 0) sums[k] += p * stage[j][c];  // rows that are not seen may hold anything
+        }
       if (begin + c >= shape.width) return;
       for (std::uint32_t k = 0; k < many; ++k) {
         const std::size_t step = first_into + i + k * apart;

@@ -16,7 +16,7 @@ class LibraryAllreduce : public Allreduce {
 
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    comm.library_routine(library_, Operation::allreduce, data);
+    comm.library_routine(library_, Operation::allreduce, data, data);
   }
   void do_all_gather(Communicator&, std::span<float>) const override {}
 

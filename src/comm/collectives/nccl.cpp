@@ -33,9 +33,9 @@ constexpr Hardware nvlink{{0.6, 1.9, 3.4}, {0.6, 1.25, 4.0}}, pci{{1.0, 2.5, 5.7
     network{{2.7, 4.0, 14.0}, {5.0, 8.5, 14.0}};
 constexpr double nvls_us = 25, nvls_network_us = 18, nvls_tree_network_us = 20.9;
 
-/// GB/s: of LL in all, of the others per channel.
+/// GB/s per channel; of LL in all channels on one node.
 struct Limits {
-  PerSize ll;
+  double ll;
   double ring_ll128;
   PerSize tree_ll128, tree, nvls_tree;
   double nvls_efficiency;
@@ -43,13 +43,20 @@ struct Limits {
 
 const Limits& limits_of(NcclFacts::Generation generation) {
   static constexpr std::array<Limits, 4> all{{
-      {{39.0, 39.0, 20.4}, 20.0, {20.0, 20.0, 20.0}, {26.5, 18.5, 10.0}, {26.5, 18.5, 10.0}, 0},
-      {{87.7, 22.5, 19.0}, 20.0, {20.0, 20.0, 20.0}, {24.0, 23.6, 17.8}, {24.0, 23.6, 17.8}, 0},
-      {{141.0, 45.0, 35.0}, 36.7, {36.7, 36.7, 29.0}, {38.7, 41.4, 36.0}, {0, 57.7, 45.5}, 0.85},
-      {{282.0, 90.0, 70.0}, 40.0, {55.6, 31.67, 20.0}, {70.0, 42.8, 24.0}, {0, 96.0, 80.0}, 0.74},
+      {39.0, 20.0, {20.0, 20.0, 20.0}, {26.5, 18.5, 10.0}, {26.5, 18.5, 10.0}, 0},
+      {87.7, 20.0, {20.0, 20.0, 20.0}, {24.0, 23.6, 17.8}, {24.0, 23.6, 17.8}, 0},
+      {141.0, 36.7, {36.7, 36.7, 29.0}, {38.7, 41.4, 36.0}, {0, 57.7, 45.5}, 0.85},
+      {282.0, 40.0, {55.6, 31.67, 20.0}, {70.0, 42.8, 24.0}, {0, 96.0, 80.0}, 0.74},
   }};
   return all[static_cast<std::size_t>(generation)];
 }
+
+/// GB/s of LL in all channels over two nodes, and over more; by processor.
+struct BetweenNodes {
+  double two, more, step_overhead_us;
+};
+constexpr BetweenNodes with_intel{39.0, 20.4, 1}, with_amd{22.5, 19.0, 2};
+constexpr double fewest_for_nvls = 5;  // workers of a node (stas00/ml-engineering: "> 4 GPUs")
 
 /// Of the bandwidth of a tree, by the length of the array: of 64 bytes, 128, …, 256 MiB.
 double tree_share(Protocol protocol, double bytes) {
@@ -82,10 +89,11 @@ class Model {
   NcclChoice fastest() {
     if (operation_ == Operation::all_to_all) return all_to_all();
     for (const Protocol protocol : {ll, ll128, simple}) {
+      if (protocol == ll128 && !facts_.nvlink) continue;
       ring(protocol);
       if (operation_ == Operation::allreduce) tree(protocol);
     }
-    if (operation_ == Operation::allreduce && facts_.adds_in_switch && per_node_ > 4) in_switch();
+    if (operation_ == Operation::allreduce && facts_.adds_in_switch && per_node_ >= fewest_for_nvls) in_switch();
     return best_;
   }
 
@@ -97,6 +105,8 @@ class Model {
   }
 
   const Hardware& here() const { return facts_.nvlink ? nvlink : pci; }
+  const BetweenNodes& between_nodes() const { return facts_.amd ? with_amd : with_intel; }
+  double most_of_ll() const { return nodes_ == 1 ? limits_.ll : nodes_ == 2 ? between_nodes().two : between_nodes().more; }
 
   double network_us(double step_us, Protocol protocol) const {
     return step_us + facts_.network_latency_s / us * (protocol == simple ? 2 : 1);
@@ -106,12 +116,12 @@ class Model {
     const bool both = operation_ == Operation::allreduce, pipelined = operation_ == Operation::broadcast;
     const double steps = pipelined ? workers_ : (both ? 2 : 1) * (workers_ - 1), hops = (both ? 2 : 1) * (nodes_ - 1);
     double bandwidth = nodes_ == 1 ? inside_ : std::min(inside_, between_);
-    if (protocol == ll) bandwidth = std::min(bandwidth / 2, limits_.ll[size_]);
-    if (protocol == ll128)
-      bandwidth = std::min(bandwidth * (per_node_ < 2 ? 0.7 : 0.92), facts_.channels * limits_.ring_ll128);
-    const double overhead_us = nodes_ == 1 ? 0 : facts_.step_overhead_s / us * (protocol == simple ? 3 : 1);
+    if (protocol == ll) bandwidth = std::min(bandwidth / 2, most_of_ll());
+    if (protocol == ll128) bandwidth = std::min(0.92 * bandwidth, facts_.channels * limits_.ring_ll128);
+    const double overhead_us = nodes_ == 1 ? 0 : between_nodes().step_overhead_us * (protocol == simple ? 3 : 1);
+    const PerProtocol& between_nodes_us = per_node_ == 1 ? network.tree_us : network.ring_us;
     const double inside_us = std::max(here().ring_us[protocol], overhead_us),
-                 between_us = network_us(network.ring_us[protocol], protocol);
+                 between_us = network_us(between_nodes_us[protocol], protocol);
     double latency_us = ring_base_us[protocol];
     latency_us += pipelined ? (nodes_ == 1 ? inside_us : between_us) : (steps - hops) * inside_us + hops * between_us;
     const bool is_long = bytes_ / (facts_.channels * workers_) >= 64;
@@ -124,7 +134,7 @@ class Model {
     // Two nodes are each other's parent and child, so each direction of a link carries half of the array.
     double bandwidth = nodes_ == 1 ? inside_ : nodes_ == 2 ? std::min(inside_, 2 * between_) : std::min(inside_, between_);
     bandwidth = std::min(0.92 * bandwidth, facts_.channels * limits_.tree[size_]);
-    if (protocol == ll) bandwidth = std::min(bandwidth / 3.8, limits_.ll[size_]);
+    if (protocol == ll) bandwidth = std::min(bandwidth / 3.8, most_of_ll());
     if (protocol == ll128)
       bandwidth = std::min(bandwidth * (nodes_ == 1 ? 7.0 / 9 : 120.0 / 128), facts_.channels * limits_.tree_ll128[size_]);
     const double latency_us =
@@ -136,10 +146,11 @@ class Model {
   void in_switch() {
     if (limits_.nvls_efficiency == 0) return;
     const double inside = 2 * inside_ * limits_.nvls_efficiency * (facts_.channels - 1) / facts_.channels;
-    if (nodes_ == 1) return consider("NVLS", "", nvls_us, inside * workers_ / (2 * (workers_ - 1)), bytes_);
+    const double of_array = workers_ / (2 * (workers_ - 1));
+    if (nodes_ == 1) return consider("NVLS", "", nvls_us, inside * of_array, bytes_);
     const double between = (nodes_ == 2 ? 2 : 1) * between_;
     const double latency_us = nvls_us + 2 * std::floor(std::log2(nodes_)) * network_us(nvls_tree_network_us, simple);
-    consider("NVLSTree", "", latency_us, std::min({inside, between, facts_.channels * limits_.nvls_tree[size_]}) / 2,
+    consider("NVLSTree", "", latency_us, std::min({inside, between, facts_.channels * limits_.nvls_tree[size_]}) * of_array,
              2 * bytes_);
   }
 
@@ -182,7 +193,7 @@ class NcclAllreduce : public LibraryAllreduce {
     if (!where || !where->nccl || comm.size() == 1 || length == 0) return "";
     const NcclChoice choice =
         nccl_choice(Operation::allreduce, comm.size(), static_cast<double>(length * sizeof(float)), *where);
-    return core::format("{}{}{}, {} by NCCL's own model, which counts no other traffic", choice.algorithm,
+    return core::format("{}{}{}, {} by NCCL's own cost model, which ignores other traffic", choice.algorithm,
                         choice.protocol.empty() ? "" : " with ", choice.protocol,
                         core::format_quantity(choice.time_s, core::Unit::time));
   }
@@ -190,7 +201,7 @@ class NcclAllreduce : public LibraryAllreduce {
 
 template <Operation operation>
 void by_parts(Communicator& comm, const Parts&, std::span<float> array) {
-  comm.library_routine(Library::device, operation, array);
+  comm.library_routine(Library::device, operation, array, array);
 }
 
 }  // namespace
@@ -206,9 +217,11 @@ Entry nccl_entry() {
       .reduce_scatter = by_parts<Operation::reduce_scatter>,
       .all_gather = by_parts<Operation::all_gather>,
       .broadcast = [](Communicator& comm,
-                      std::span<float> array) { comm.library_routine(Library::device, Operation::broadcast, array); },
-      .all_to_all = [](Communicator& comm, const AllToAll::Lengths&, std::span<const float>,
-                       std::span<float> receive) { comm.library_routine(Library::device, Operation::all_to_all, receive); },
+                      std::span<float> array) { comm.library_routine(Library::device, Operation::broadcast, array, array); },
+      .all_to_all =
+          [](Communicator& comm, const AllToAll::Lengths&, std::span<const float> send, std::span<float> receive) {
+            comm.library_routine(Library::device, Operation::all_to_all, send, receive);
+          },
       .library = Library::device};
 }
 

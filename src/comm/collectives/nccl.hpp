@@ -8,7 +8,7 @@
 
 namespace paragrad::comm {
 
-/// How NCCL performs an operation, by its own model of time.
+/// How NCCL performs an operation, by its own cost model.
 struct NcclChoice {
   std::string algorithm{};       ///< ring, tree, NVLS, NVLSTree
   std::string protocol{};        ///< LL, LL128, Simple; "" where there is one alone
@@ -16,12 +16,12 @@ struct NcclChoice {
   std::uint64_t sent_bytes = 0;  ///< by a worker
 };
 
-/// The fastest of its algorithms and protocols by the formulas and constants with which NCCL 2.27 chooses
-/// (src/graph/tuning.cc): a latency for each step, and the bandwidth of a ring or tree over all links of a node. Sends and
-/// receives, of which all_to_all consists, are not in it: they take as long as a node's links need, and one step. What else
-/// is under way on the links is not counted.
+/// The fastest of ring, tree and NVLS with their protocols, by the formulas and constants with which NCCL 2.27 chooses
+/// (src/graph/tuning.cc): a latency for each step, and the bandwidth of a ring or tree over all links of a node. CollNet and
+/// PAT are left out. Sends and receives, of which all_to_all consists, are not in NCCL's model: they take as long as a
+/// node's links need, and one step. Other traffic is ignored.
 ///
-/// bytes  of a worker's whole array; of all_to_all the one that it sends
+/// bytes  of a worker's whole array; of all_to_all the longer of those that it sends and receives
 /// where  with `nccl`; its links inside a node carry `bytes_per_s` in each direction for each worker
 NcclChoice nccl_choice(Operation operation, int workers, double bytes, const Surroundings& where);
 

@@ -346,7 +346,7 @@ bool MpiCommunicator::allows_threads() const {
 
 void MpiCommunicator::abandon(const std::string& reason) { state_->cancellation->request(reason); }
 
-void MpiCommunicator::library_routine(Library library, Operation operation, std::span<float> data) {
+void MpiCommunicator::library_routine(Library library, Operation operation, std::span<const float>, std::span<float> data) {
   if (operation != Operation::allreduce)
     throw core::ConfigError(
         core::format("between ranks, collective 'nccl' serves allreduce alone: choose another for {}", name_of(operation)));

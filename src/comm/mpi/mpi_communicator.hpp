@@ -49,7 +49,7 @@ class MpiCommunicator : public Communicator {
   void end_left_out();
 
   double now_s() override;  ///< since construction
-  void library_routine(Library library, Operation operation, std::span<float> data) override;
+  void library_routine(Library library, Operation operation, std::span<const float> send, std::span<float> data) override;
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override;
 
   int cores() const;  ///< this rank's share of the cores on which the ranks of its node may run; at least 1

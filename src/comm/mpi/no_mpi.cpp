@@ -46,7 +46,7 @@ bool MpiCommunicator::somebody_is_gone() { refuse(); }
 void MpiCommunicator::when_expendable(std::function<void(bool)>) { refuse(); }
 void MpiCommunicator::end_left_out() { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
-void MpiCommunicator::library_routine(Library, Operation, std::span<float>) { refuse(); }
+void MpiCommunicator::library_routine(Library, Operation, std::span<const float>, std::span<float>) { refuse(); }
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t, std::size_t) { refuse(); }
 int MpiCommunicator::cores() const { refuse(); }
 bool MpiCommunicator::allows_threads() const { refuse(); }

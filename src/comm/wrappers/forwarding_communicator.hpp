@@ -21,8 +21,8 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
   double now_s() override { return inner_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { inner_.add(from, to); }
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { inner_.run_kernels(kernels); }
-  void library_routine(Library library, Operation operation, std::span<float> data) override {
-    inner_.library_routine(library, operation, data);
+  void library_routine(Library library, Operation operation, std::span<const float> send, std::span<float> data) override {
+    inner_.library_routine(library, operation, send, data);
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     return inner_.open_window(floats, counters);

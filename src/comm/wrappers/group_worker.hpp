@@ -28,8 +28,8 @@ class GroupCommunicator : public PartialCommunicator {
 
   const RankGroup& selection() const { return group_; }
 
-  void library_routine(Library, Operation, std::span<float>) override {
-    throw core::ConfigError("a library allreduce sums over all workers, not over a group: choose another collective");
+  void library_routine(Library, Operation, std::span<const float>, std::span<float>) override {
+    throw core::ConfigError("a library's collective runs among all workers, not in a group: choose another collective");
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     return Communicator::open_window(floats, counters);  // refuses: windows are of all workers

@@ -32,9 +32,9 @@ class RecordingCommunicator : public ForwardingCommunicator {
     const core::ActivitySpan span(recorder_, core::Activity::reduce, inner());
     inner().run_kernels(kernels);
   }
-  void library_routine(Library library, Operation operation, std::span<float> data) override {
+  void library_routine(Library library, Operation operation, std::span<const float> send, std::span<float> data) override {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner());
-    inner().library_routine(library, operation, data);
+    inner().library_routine(library, operation, send, data);
   }
 
  private:

@@ -19,9 +19,9 @@ class ShrinkingCommunicator : public PartialCommunicator {
 
   const std::vector<int>& selection() const { return gone_; }
 
-  void library_routine(Library library, Operation operation, std::span<float> data) override {
-    if (!gone_.empty()) throw Failure("a library allreduce cannot run without the workers that are gone");
-    inner().library_routine(library, operation, data);
+  void library_routine(Library library, Operation operation, std::span<const float> send, std::span<float> data) override {
+    if (!gone_.empty()) throw Failure("a library's collective cannot run without the workers that are gone");
+    inner().library_routine(library, operation, send, data);
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     if (!gone_.empty()) throw Failure("windows cannot be opened without the workers that are gone");
