@@ -39,13 +39,14 @@ Call example_call(ExampleMemory& memory, Size... size) {
     throw std::logic_error("a kernel has no example of this kind");
 }
 
-template <class... Size>
-Call call_of(KernelId kernel, ExampleMemory& memory, Size... size) {
+/// use.operator()<Kernel>() for the kernel of this number.
+template <class Use>
+auto for_type_of(KernelId kernel, const Use& use) {
   using namespace backend;
   switch (kernel) {
 #define KERNEL(name, Type, kind, cpu) \
   case KernelId::name:                \
-    return example_call<Type>(memory, size...);
+    return use.template operator()<Type>();
 #include "backend/kernels.def"
 #undef KERNEL
     case KernelId::count:
@@ -54,45 +55,26 @@ Call call_of(KernelId kernel, ExampleMemory& memory, Size... size) {
   throw std::logic_error("no kernel has this number");
 }
 
-template <class Kernel>
-constexpr bool has_example = requires {
-  &Kernel::example;
-};
+template <class... Size>
+Call call_of(KernelId kernel, ExampleMemory& memory, Size... size) {
+  return for_type_of(kernel, [&]<class Kernel>() { return example_call<Kernel>(memory, size...); });
+}
 
 /// Kernels that training does not use have no example.
 bool is_measured(KernelId kernel) {
-  using namespace backend;
-  switch (kernel) {
-#define KERNEL(name, Type, kind, cpu) \
-  case KernelId::name:                \
-    return has_example<Type>;
-#include "backend/kernels.def"
-#undef KERNEL
-    case KernelId::count:
-      break;
-  }
-  return false;
-}
-
-template <class Kernel>
-constexpr backend::ExampleSizes sizes_of() {
-  if constexpr (requires { Kernel::example_sizes; }) return Kernel::example_sizes;
-  return backend::kernel_kind(Kernel::id) == backend::KernelKind::gemm ? backend::ExampleSizes::product
-                                                                       : backend::ExampleSizes::stream;
+  return for_type_of(kernel, []<class Kernel>() {
+    return requires { &Kernel::example; };
+  });
 }
 
 backend::ExampleSizes sizes_of(KernelId kernel) {
-  using namespace backend;
-  switch (kernel) {
-#define KERNEL(name, Type, kind, cpu) \
-  case KernelId::name:                \
-    return sizes_of<Type>();
-#include "backend/kernels.def"
-#undef KERNEL
-    case KernelId::count:
-      break;
-  }
-  throw std::logic_error("no kernel has this number");
+  return for_type_of(kernel, [&]<class Kernel>() {
+    using backend::ExampleSizes;
+    if constexpr (requires { Kernel::example_sizes; })
+      return Kernel::example_sizes;
+    else
+      return backend::kernel_kind(kernel) == backend::KernelKind::gemm ? ExampleSizes::product : ExampleSizes::stream;
+  });
 }
 
 /// Those that will be measured.

@@ -108,13 +108,14 @@ void SimCommunicator::library_routine(comm::Library library, comm::Operation ope
   if (size() == 1 || (data.empty() && all_alike)) return;
   stop_if_dead();
   const comm::Surroundings where = surroundings().value();  // as there is a device for each
-  const auto choice = [&](std::size_t bytes) {
-    return comm::nccl_choice(operation, size(), static_cast<double>(bytes), where);
+  const auto longest = static_cast<double>(std::max(send.size_bytes(), data.size_bytes()));
+  const comm::NcclChoice choice = comm::nccl_choice(operation, size(), longest, where);
+  const auto moved = [&](std::size_t bytes) {
+    return static_cast<std::uint64_t>(std::llround(choice.sent_share * static_cast<double>(bytes)));
   };
-  traffic_meter()->sent(choice(send.size_bytes()).sent_bytes);
-  traffic_meter()->received(choice(data.size_bytes()).sent_bytes);
-  const double time_s = choice(std::max(send.size_bytes(), data.size_bytes())).time_s;
-  cluster_.meetings[static_cast<std::size_t>(first_tag_ / tags_per_channel)].enter(from_seconds(time_s));
+  traffic_meter()->sent(moved(send.size_bytes()));
+  traffic_meter()->received(moved(data.size_bytes()));
+  cluster_.meetings[static_cast<std::size_t>(first_tag_ / tags_per_channel)].enter(from_seconds(choice.time_s));
   stop_if_dead();
 }
 

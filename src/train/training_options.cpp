@@ -183,8 +183,7 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
               "epochs, perhaps a part of one, in which the learning rate grows linearly to the schedule's (0: none)");
   list.number(
           "warm-up-minibatches", schedule.warm_up_minibatches, core::any_count,
-          "minibatches of a worker in which the learning rate grows linearly to the schedule's; counted once, as a part of "
-          "the first epoch's (0: none)")
+          "length of the warm-up in minibatches of a worker, converted to epochs by how many the first epoch has (0: none)")
       .unless(schedule.warm_up_minibatches > 0 && schedule.warm_up_epochs > 0,
               "says the same as `warm-up`: give one of them");
   list.number("warm-up-from", schedule.warm_up_from, core::zero_or_more, "learning rate at the beginning of the warm-up")

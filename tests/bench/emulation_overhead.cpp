@@ -20,6 +20,7 @@
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
 #include "core/philox.hpp"
 #include "data/generate.hpp"
 #include "data/text_import.hpp"
@@ -169,6 +170,8 @@ int main(int argc, char** argv) {
     has_measured = true;
   }
   if (has_measured) return 0;
-  fmt::print(stderr, "bench_emulation: no measurement of '{}'\n", argv[1]);
+  std::vector<std::string> known;
+  for (const auto& [net, cases] : all) known.push_back(net.model);
+  fmt::print(stderr, "bench_emulation: measures {}, not '{}'\n", core::join(known, "; "), argv[1]);
   return 2;
 }

@@ -31,7 +31,7 @@ struct Hardware {
 };
 constexpr Hardware nvlink{{0.6, 1.9, 3.4}, {0.6, 1.25, 4.0}}, pci{{1.0, 2.5, 5.7}, {1.0, 1.9, 4.0}},
     network{{2.7, 4.0, 14.0}, {5.0, 8.5, 14.0}};
-constexpr double nvls_us = 25, nvls_network_us = 18, nvls_tree_network_us = 20.9;
+constexpr double nvls_us = 25, nvls_tree_network_us = 20.9;
 
 /// GB/s per channel; of LL in all channels on one node.
 struct Limits {
@@ -99,9 +99,9 @@ class Model {
 
  private:
   /// bandwidth: GB/s of the array.
-  void consider(const char* algorithm, const char* protocol, double latency_us, double bandwidth, double sent_bytes) {
+  void consider(const char* algorithm, const char* protocol, double latency_us, double bandwidth, double sent_share) {
     const double time_s = latency_us * us + bytes_ / (bandwidth * gigabyte);
-    if (time_s < best_.time_s) best_ = {algorithm, protocol, time_s, static_cast<std::uint64_t>(std::llround(sent_bytes))};
+    if (time_s < best_.time_s) best_ = {algorithm, protocol, time_s, sent_share};
   }
 
   const Hardware& here() const { return facts_.nvlink ? nvlink : pci; }
@@ -127,7 +127,7 @@ class Model {
     const bool is_long = bytes_ / (facts_.channels * workers_) >= 64;
     if (both && nodes_ > 1 && protocol == simple && is_long)
       latency_us *= facts_.generation == NcclFacts::Generation::volta ? 1.9 : 1.4;
-    consider("ring", protocol_names[protocol], latency_us, bandwidth * workers_ / steps, steps / workers_ * bytes_);
+    consider("ring", protocol_names[protocol], latency_us, bandwidth * workers_ / steps, steps / workers_);
   }
 
   void tree(Protocol protocol) {
@@ -140,18 +140,18 @@ class Model {
     const double latency_us =
         tree_base_us[protocol] + 2 * ((per_node_ - 1) * here().tree_us[protocol] +
                                       std::floor(std::log2(nodes_)) * network_us(network.tree_us[protocol], protocol));
-    consider("tree", protocol_names[protocol], latency_us, bandwidth / 2 * tree_share(protocol, bytes_), 2 * bytes_);
+    consider("tree", protocol_names[protocol], latency_us, bandwidth / 2 * tree_share(protocol, bytes_), 2);
   }
 
   void in_switch() {
     if (limits_.nvls_efficiency == 0) return;
     const double inside = 2 * inside_ * limits_.nvls_efficiency * (facts_.channels - 1) / facts_.channels;
     const double of_array = workers_ / (2 * (workers_ - 1));
-    if (nodes_ == 1) return consider("NVLS", "", nvls_us, inside * of_array, bytes_);
+    if (nodes_ == 1) return consider("NVLS", "", nvls_us, inside * of_array, 1);
     const double between = (nodes_ == 2 ? 2 : 1) * between_;
     const double latency_us = nvls_us + 2 * std::floor(std::log2(nodes_)) * network_us(nvls_tree_network_us, simple);
     consider("NVLSTree", "", latency_us, std::min({inside, between, facts_.channels * limits_.nvls_tree[size_]}) * of_array,
-             2 * bytes_);
+             2);
   }
 
   NcclChoice all_to_all() {
@@ -160,7 +160,7 @@ class Model {
                  between_s = away == 0 ? 0 : per_node_ * away * block / (between_ * gigabyte);
     const double step_us = away == 0 ? here().ring_us[simple] : network_us(network.ring_us[simple], simple);
     return {"sends and receives", "", (ring_base_us[simple] + step_us) * us + std::max(inside_s, between_s),
-            static_cast<std::uint64_t>(std::llround((workers_ - 1) * block))};
+            (workers_ - 1) / workers_};
   }
 
   Operation operation_;
@@ -209,9 +209,9 @@ void by_parts(Communicator& comm, const Parts&, std::span<float> array) {
 Entry nccl_entry() {
   return {
       .info = {.name = "nccl",
-               .summary = "NCCL: between ranks with one GPU each its allreduce, with its own order of additions; in timing "
-                          "runs (device meta) the time that its own model says, without other traffic on the links, on "
-                          "platforms with a section [nccl]",
+               .summary = "between ranks with one GPU each, NCCL's allreduce, with its own order of additions; in timing "
+                          "runs (device meta), the time predicted by NCCL's own cost model, which ignores other traffic, "
+                          "on platforms with a section [nccl]",
                .source = "NVIDIA, NCCL 2.27, src/graph/tuning.cc"},
       .allreduce = [](std::string_view) { return std::make_unique<NcclAllreduce>(); },
       .reduce_scatter = by_parts<Operation::reduce_scatter>,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "comm/operation.hpp"
@@ -10,10 +9,10 @@ namespace paragrad::comm {
 
 /// How NCCL performs an operation, by its own cost model.
 struct NcclChoice {
-  std::string algorithm{};       ///< ring, tree, NVLS, NVLSTree
-  std::string protocol{};        ///< LL, LL128, Simple; "" where there is one alone
-  double time_s = 0;             ///< from when the last worker has come
-  std::uint64_t sent_bytes = 0;  ///< by a worker
+  std::string algorithm{};  ///< ring, tree, NVLS, NVLSTree
+  std::string protocol{};   ///< LL, LL128, Simple; "" where there is one alone
+  double time_s = 0;        ///< from when the last worker has come
+  double sent_share = 0;    ///< bytes that a worker sends, per byte of its array
 };
 
 /// The fastest of ring, tree and NVLS with their protocols, by the formulas and constants with which NCCL 2.27 chooses
