@@ -174,7 +174,7 @@ class Unused(CliTest):
             (["--strategy", "bmuf", "--compression", "fp16"], ["--compression", "data_parallel"]),
             (["--strategy", "bmuf", "--workers-per-node", 2], ["--workers-per-node", "hierarchical and auto", "ring"]),
             (["--strategy", "data_parallel", "--error-feedback", "true"], ["--error-feedback", "power_sgd", "none"]),
-            (["--strategy", "data_parallel", "--gradient-bits", 1, "--collective", "tree"], ["--collective", "none, power_sgd and partial", "bits:1"]),
+            (["--strategy", "data_parallel", "--gradient-bits", 1, "--collective", "tree"], ["--collective", "none, fp16, bf16, power_sgd and partial", "bits:1"]),
             (["--strategy", "data_parallel", "--gradient-bits", 2, "--quantise-threshold", "mean"], ["--quantise-threshold", "1 bit"]),
             (["--strategy", "data_parallel", "--overlap", "true"], ["--overlap", "--bucket-bytes"]),
             (["--strategy", "data_parallel", "--overlap", "true", "--bucket-bytes", 64, "--buffered", "true"], ["--overlap", "--buffered"]),

@@ -106,6 +106,12 @@ class Worlds(CliTest):
                     self.same_everywhere(3, "--strategy", "data_parallel", "--compression", compression, *more,
                                          ranks=not more or "mean" in more or (i + j) % 2 == 0)
 
+    def test_16_bit_gradients_end_in_the_same_weights_through_every_collective_in_all_worlds(self):
+        for i, collective in enumerate(COLLECTIVES):
+            with self.subTest(collective=collective):
+                more = ["--compression", ("fp16", "bf16")[i % 2], *(["--bucket-bytes", "300"] if i % 3 == 0 else [])]
+                self.same_everywhere(3, "--strategy", "data_parallel", "--collective", collective, *more)
+
     def test_split_replicas_end_in_the_same_weights_in_all_worlds(self):
         for workers, more in ((2, []), (4, ["--strategy", "data_parallel", "--bucket-bytes", "300"]),
                               (4, ["--strategy", "bmuf"]), (4, ["--strategy", "data_parallel", "--gradient-bits", "1"])):

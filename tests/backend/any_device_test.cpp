@@ -174,6 +174,11 @@ void add_streams(std::vector<Case>& cases, std::size_t n) {
     const auto from = desk.in(n);
     device.run(Add{from, desk.in(n)});
   });
+  for (const Code code : {Code::fp16, Code::bf16})
+    add("add_codes", [=](Device& device, Desk& desk) {
+      const auto from = desk.in(n);
+      device.run(AddCodes{code, from, desk.in(n)});
+    });
   add("clamp", [=](Device& device, Desk& desk) { device.run(Clamp{0.4f, desk.in(n)}); });
   for (const float decay : {0.f, 0.1f}) {
     add("descend", [=](Device& device, Desk& desk) {

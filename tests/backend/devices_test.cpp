@@ -169,6 +169,7 @@ void run_every_kernel(Device& device) {
   device.run(CopyColumns{2, 1, 2, std::span<const float>(a).first(3), 1, std::span<float>(b).first(2)});
   device.run(Scale{2, a});
   device.run(Add{a, b});
+  device.run(AddCodes{Code::fp16, a, b});
   device.run(Clamp{0.5f, a});
   device.run(LimitRowNorms{10, 5, 0.5f, a});
   for (const float decay : {0.f, 0.1f}) {

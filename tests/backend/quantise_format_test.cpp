@@ -92,6 +92,44 @@ TEST_CASE("half precision rounds to even, keeps small numbers and saturates, on 
   CHECK(coded.decoded[7] == 0x1p-24f);
 }
 
+TEST_CASE("codes of 16 bits are added as the numbers that they stand for, and rounded", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const Code kind = GENERATE(Code::fp16, Code::bf16);
+  const auto number = [&](std::uint16_t code) { return kind == Code::fp16 ? from_half(code) : from_bfloat16(code); };
+  const auto pair = [](std::uint32_t low, std::uint32_t high) { return std::bit_cast<float>(low | high << 16); };
+  const auto is_denormal = [&](std::uint32_t code) {  // as float32, which a device may take for 0
+    return kind == Code::bf16 && (code & 0x7F80) == 0 && (code & 0x7F) != 0;
+  };
+  std::vector<float> from, to;
+  std::vector<std::array<std::uint16_t, 2>> codes;
+  for (std::uint32_t left = 0; left < 65536; left += 37)
+    for (std::uint32_t right = left % 911; right < 65536; right += 911) {
+      if (is_denormal(left) || is_denormal(right)) continue;
+      codes.push_back({static_cast<std::uint16_t>(left), static_cast<std::uint16_t>(right)});
+      from.push_back(pair(left, right));
+      to.push_back(pair(right, left));
+    }
+  device->run(AddCodes{kind, from, to});
+  device->finish();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const float exact = number(codes[i][0]) + number(codes[i][1]);
+    if (exact != 0 && std::abs(exact) < std::numeric_limits<float>::min()) continue;
+    const bool is_beyond = kind == Code::fp16 && std::abs(exact) >= 65520;
+    const std::uint32_t word = std::bit_cast<std::uint32_t>(to[i]);
+    for (const auto code : {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16)}) {
+      const float found = number(code);
+      if (std::isnan(exact))
+        wrong += !std::isnan(found);
+      else if (is_beyond)
+        wrong += !(std::isinf(found) && std::signbit(found) == std::signbit(exact));
+      else
+        wrong += code != (kind == Code::fp16 ? to_half(exact) : to_bfloat16(exact));
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a matrix of 1 bit takes less than 1/30 of its float32 from 512 rows on", "[backend]") {
   CHECK(Quantiser{}.packed_bytes(512, 1) == 68);
   for (std::size_t rows = 512; rows < 5000; ++rows)

@@ -12,6 +12,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/compression/striped.hpp"
+#include "comm/contributions.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/philox.hpp"
@@ -342,5 +343,45 @@ TEST_CASE("a sum over many samples is no reason to saturate, and what saturates 
     const std::uint64_t sums = sum->saturated(comm).value();
     if (sums != (comm.rank() == 0 ? 2u : 1u))
       throw std::logic_error("the gradient and the sum at its owner, or not, were missed");
+  });
+}
+
+TEST_CASE("16-bit floats go through every allreduce: half of its bytes, the same bits everywhere", "[comm][compression]") {
+  const std::string name = GENERATE("fp16", "bf16");
+  const std::string algorithm = GENERATE(from_range(comm::testing::own_algorithms()));
+  const int workers = GENERATE(2, 3, 5);
+  const bool feedback = GENERATE(false, true);
+  CAPTURE(name, algorithm, workers, feedback);
+  const Outcome whole = sum_up(workers, 1, "none", {{"collective", algorithm}});
+  const Outcome half = sum_up(workers, 1, name, {{"collective", algorithm}, {"error-feedback", feedback}});
+  const double precision = name == "fp16" ? 0x1p-11 : 0x1p-8;
+  for (int worker = 0; worker < workers; ++worker) {
+    const auto w = static_cast<std::size_t>(worker);
+    CHECK(half.sums[w] == half.sums[0]);
+    CHECK(2 * half.bytes[w] <= whole.bytes[w] + 16 * buckets.size() * static_cast<std::size_t>(workers));
+    if (whole.bytes[w] > 0) CHECK(2 * half.bytes[w] >= whole.bytes[w] / 2);
+  }
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    double sizes = 0;
+    for (int worker = 0; worker < workers; ++worker) sizes += std::abs(gradient_of(0, worker, i));
+    worst = std::max(worst, std::abs(half.delivered[i] - half.wanted[i]) / (sizes + 1e-3));
+    largest = std::max(largest, sizes);
+  }
+  CHECK(worst < precision * (workers + 1));
+  CHECK(largest > 1);
+}
+
+TEST_CASE("a library's own sum of floats is refused for 16-bit codes", "[comm][compression]") {
+  comm::testing::run_threads(2, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum("fp16", {{"collective", "native"}});
+    sum->start(comm, layout, buckets);
+    std::vector<float> gradient(length);
+    try {
+      (*sum)(comm, buckets[0], gradient);
+    } catch (const core::ConfigError& error) {
+      if (std::string(error.what()).find("choose another `collective`") != std::string::npos) return;
+    }
+    throw std::logic_error("it was not refused");
   });
 }

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -6,8 +5,11 @@
 #include "backend/device_array.hpp"
 #include "backend/kernels/quantise.hpp"
 #include "backend/quantiser.hpp"
+#include "comm/allreduce.hpp"
 #include "comm/compression/entry.hpp"
+#include "comm/compression/short_floats.hpp"
 #include "comm/compression/striped.hpp"
+#include "comm/compression/unit_of_means.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -15,8 +17,7 @@ namespace paragrad::comm::compression {
 namespace {
 
 /// Few bits per element, quantised column by column, see backend/quantiser.hpp. Columns are CNTK's: all weights that leave
-/// one input. fp16 holds means over the samples, but for a factor below 2, so that its range does not depend on the
-/// minibatch; the factor makes the unit a power of two, which costs no rounding.
+/// one input.
 class Quantised : public Codec {
  public:
   explicit Quantised(const backend::Quantiser& quantiser) : quantiser_(quantiser) {}
@@ -34,11 +35,7 @@ class Quantised : public Codec {
     memory_ = backend::DeviceArray<std::uint32_t>(device, 1);
     count_ = memory_.span();
   }
-  void set_samples(double samples) override {
-    int exponent = 0;
-    const double fraction = std::frexp(samples, &exponent);
-    quantiser_.unit = samples > 0 ? std::ldexp(1.f, fraction == 0.5 ? exponent - 1 : exponent) : 1;
-  }
+  void set_samples(double samples) override { quantiser_.unit = unit_of_means(samples); }
   std::optional<std::uint64_t> saturated(backend::Device& device) override {
     if (count_.empty()) return std::nullopt;
     return backend::value_at(device, count_.data());
@@ -103,10 +100,24 @@ backend::Code code_of(std::string_view parameter) {
       core::format("gradients of {} bits are not supported: choose 1, 2, 4, 8 or 16, or no compression", parameter));
 }
 
+struct FormatOptions : LossyOptions {
+  CollectiveOptions exchange{.collective = ""};
+
+  void describe(core::OptionList& list) {
+    LossyOptions::describe(list);
+    exchange.describe(list);
+    list.described("collective")
+        .without_default("none: each worker sums its share of the gradient in float32, and rounds the sum");
+  }
+};
+
 Entry format_entry(core::EntryInfo info, backend::Code code) {
-  info.options = core::options_of<LossyOptions>();
+  info.options = core::options_of<FormatOptions>();
   return {std::move(info), [code](std::string_view, const core::Settings& settings, std::uint64_t) {
-            return quantised(code, {core::read_options<LossyOptions>(settings), false});
+            const auto options = core::read_options<FormatOptions>(settings);
+            const std::string& collective = options.exchange.collective;
+            return collective.empty() ? quantised(code, {options, false})
+                                      : sum_in_short_floats(code, collective, options.error_feedback);
           }};
 }
 
