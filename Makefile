@@ -118,6 +118,10 @@ gpu-check: ## run every CUDA test and benchmark on a GPU and write gpu-report.js
 	@if [ -f gpu-bundle.tar.gz ]; then tar -xzf gpu-bundle.tar.gz; else $(MAKE) --no-print-directory build; fi
 	@python3 tests/gpu/check.py --programs $(if $(wildcard gpu-bundle.tar.gz),gpu-bundle,$(BUILD)) --report gpu-report.json $(if $(PARTS),--parts $(PARTS))
 
+validation: program ## predict every published measurement that can be expressed without it, and print the errors (PUBLISHED=another folder of rows, EVERY=n-th series, LEARN=1)
+	@python3 sim/validation/validate.py --program $(PROGRAM) --jobs $(JOBS) --expected sim/validation/expected.json \
+	  $(if $(PUBLISHED),--published $(PUBLISHED)) $(if $(EVERY),--every $(EVERY)) $(if $(LEARN),--learn)
+
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict training times, run the trainings, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <vector>
@@ -67,7 +69,8 @@ struct Cluster {
         storage(engine, platform, workers_),
         io(parse_io(options.io)),
         row_bytes(options.row_bytes),
-        compute_scale(options.compute_scale),
+        compute_scale(options.compute_scale *
+                      std::pow(1 + platform.program.crowding, std::log2(std::min(workers_, platform.devices_per_node)))),
         workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
         windows(context(), interceptor.get()),
         meetings{Meeting(engine, workers_), Meeting(engine, workers_)},

@@ -14,6 +14,7 @@
 #include "core/sha256.hpp"
 #include "core/toml.hpp"
 #include "sim/builtin_platforms.hpp"
+#include "sim/fitting/parameters.hpp"
 #include "sim/platform_section.hpp"
 #include "system/files.hpp"
 
@@ -33,8 +34,8 @@ constexpr Kind fault_kinds[] = {Kind::worker, Kind::device_link, Kind::nic, Kind
 /// The sections of a file; finds unknown ones.
 class File {
  public:
-  File(const std::string& path, std::string_view text)
-      : path_(path), root_(core::parse_toml(core::format("platform file '{}'", path), text)) {}
+  File(const std::string& path, std::string_view text, std::map<std::string, double>& spreads)
+      : path_(path), spreads_(spreads), root_(core::parse_toml(core::format("platform file '{}'", path), text)) {}
 
   Section required(const std::string& name) {
     if (auto section = optional(name)) return *section;
@@ -45,7 +46,7 @@ class File {
     asked_.insert(name);
     const toml::table* table = root_[name].as_table();
     if (table == nullptr && root_.contains(name)) fail(name, "must be a section");
-    return table == nullptr ? std::nullopt : std::optional<Section>(std::in_place, *table, path_, name);
+    return table == nullptr ? std::nullopt : std::optional<Section>(std::in_place, *table, path_, name, spreads_);
   }
 
   /// The sections [[name]].
@@ -56,7 +57,7 @@ class File {
     const toml::array* tables = root_[name].as_array();
     if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) fail(name, "write it in double brackets");
     for (std::size_t i = 0; i < tables->size(); ++i)
-      sections.emplace_back(*(*tables)[i].as_table(), path_, core::format("{}[{}]", name, i));
+      sections.emplace_back(*(*tables)[i].as_table(), path_, core::format("{}[{}]", name, i), spreads_);
     return sections;
   }
 
@@ -71,6 +72,7 @@ class File {
   }
 
   std::string path_;
+  std::map<std::string, double>& spreads_;
   toml::table root_;
   std::set<std::string> asked_;
 };
@@ -102,6 +104,8 @@ void read_device(Section section, Platform::Device& device) {
   device.gemm_efficiency = section.fraction("gemm_efficiency");
   device.memory_efficiency = section.fraction("memory_efficiency");
   device.launch_s = section.time("launch", 0);
+  device.memory_bytes = static_cast<double>(section.bytes("memory", 1, 0));
+  device.price_per_hour = section.number("price_per_hour", 0, 1e9, 0);
   section.done();
 }
 
@@ -166,6 +170,15 @@ constexpr std::array<std::pair<const char*, comm::NcclFacts::Generation>, 4> gen
      {"hopper", comm::NcclFacts::Generation::hopper},
      {"blackwell", comm::NcclFacts::Generation::blackwell}}};
 
+comm::NcclFacts::Measured read_measured(Section& section, const std::string& level) {
+  constexpr double most = 1e3, softest = 0.2, sharpest = 10;
+  comm::NcclFacts::Measured measured;
+  measured.latency_factor = section.number(level + "latency_factor", 1 / most, most, 1);
+  measured.bandwidth_factor = section.number(level + "bandwidth_factor", 1 / most, most, 1);
+  if (section.has(level + "sharpness")) measured.sharpness = section.number(level + "sharpness", softest, sharpest);
+  return measured;
+}
+
 comm::NcclFacts read_nccl(Section section) {
   comm::NcclFacts facts;
   const std::string word = section.word("generation");
@@ -183,11 +196,46 @@ comm::NcclFacts read_nccl(Section section) {
   if (processor != "intel" && processor != "amd")
     section.fail("cpu", core::format("'{}' is neither intel nor amd, between which NCCL's constants differ", processor));
   facts.amd = processor == "amd";
+  facts.inside = read_measured(section, "");
+  facts.between = read_measured(section, "network_");
   const bool switches_can = facts.nvlink && facts.generation >= comm::NcclFacts::Generation::hopper;
   if (facts.adds_in_switch && !switches_can)
     section.fail("adds_in_switch", "needs NVLink switches of the generation hopper or later");
   section.done();
   return facts;
+}
+
+void read_program(Section section, Platform& platform) {
+  Platform::Program& program = platform.program;
+  for (const char* const key : {"step_cost", "overlap", "crowding"})
+    if (section.has(key)) platform.stated.insert(core::format("program.{}", key));
+  program.step_cost_s = section.time("step_cost", 0, 0);
+  program.overlap = section.number("overlap", 0, 1, 1);
+  program.crowding = section.number("crowding", 0, 1, 0);
+  section.done();
+}
+
+Platform::Rate read_rate(Section section) {
+  Platform::Rate rate{section.word("model"), section.has("series") ? section.word("series") : "",
+                      section.number("samples_per_s", 1e-9, 1e15)};
+  section.done();
+  return rate;
+}
+
+Platform::Fit read_fit(Section section) {
+  constexpr std::int64_t most_rows = 1'000'000'000;
+  constexpr std::size_t most_names = 1000;
+  Platform::Fit fit;
+  fit.rows = section.whole("rows", 1, most_rows);
+  fit.reach = section.word("reach");
+  if (fit.reach != "device" && fit.reach != "node" && fit.reach != "network")
+    section.fail("reach", core::format("'{}' is neither device, node nor network", fit.reach));
+  fit.names = section.words("names");
+  if (fit.names.size() > most_names) section.fail("names", "are too many");
+  if (section.has("unmeasured")) fit.unmeasured = section.words("unmeasured", 0);
+  fit.covariance = section.square("covariance", fit.names.size());
+  section.done();
+  return fit;
 }
 
 Platform::Storage read_storage(Section section) {
@@ -281,7 +329,6 @@ KernelTable read_kernel(Section section, const std::vector<KernelTable>& before)
   return table;
 }
 
-/// A file, or else the platform of that name that is part of the program.
 /// Of the comment with which a file begins.
 std::string first_sentence(std::string_view text) {
   std::string comment;
@@ -294,7 +341,9 @@ std::string first_sentence(std::string_view text) {
   return comment.substr(0, comment.ends_with('.') ? std::min(stop, comment.size() - 1) : stop);
 }
 
-std::string text_of(const std::string& path) {
+}  // namespace
+
+std::string platform_source(const std::string& path) {
   const auto builtin = std::ranges::find(builtin_platforms(), path, &BuiltinPlatform::name);
   if (builtin != builtin_platforms().end() && !std::filesystem::exists(path)) return std::string(builtin->text);
   std::error_code missing;
@@ -310,12 +359,10 @@ std::string text_of(const std::string& path) {
   }
 }
 
-}  // namespace
-
 Platform read_platform(const std::string& path) {
-  const std::string text = text_of(path);
-  File file(path, text);
+  const std::string text = platform_source(path);
   Platform platform;
+  File file(path, text, platform.spreads);
   platform.file = path;
   platform.sha256 = core::sha256(std::as_bytes(std::span(text)));
   platform.name = path.substr(path.find_last_of('/') + 1);
@@ -327,13 +374,26 @@ Platform read_platform(const std::string& path) {
   read_levels(file, platform);
   read_message(file.required("message"), platform.message);
   for (Section& section : file.list("size_class")) read_size_class(section, platform.size_classes);
-  if (auto nccl = file.optional("nccl")) platform.nccl = read_nccl(*nccl);
+  if (auto nccl = file.optional("nccl")) {
+    for (const char* const key : {"sharpness", "network_sharpness"})
+      if (nccl->has(key)) platform.stated.insert(core::format("nccl.{}", key));
+    platform.nccl = read_nccl(*nccl);
+  }
+  if (auto program = file.optional("program")) read_program(*program, platform);
+  for (Section& section : file.list("rate")) platform.rates.push_back(read_rate(section));
+  if (auto fit = file.optional("fit")) platform.fit = read_fit(*fit);
   if (auto host = file.optional("host")) read_host(*host, platform.host);
   if (auto storage = file.optional("storage")) platform.storage = read_storage(*storage);
   if (auto noise = file.optional("noise")) read_noise(*noise, platform.noise);
   if (auto failures = file.optional("failures")) platform.failures = read_failures(*failures);
   for (Section& section : file.list("fault")) platform.faults.push_back(read_fault(section, platform));
   file.done();
+  for (const auto& [name, spread] : platform.spreads)
+    if (fitting::find_parameter(name) == nullptr)
+      throw core::ConfigError(
+          core::format("platform file '{}', key {}: only values that `paragrad fit` can determine may have a "
+                       "spread (±)",
+                       path, name));
   return platform;
 }
 

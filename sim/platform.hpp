@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ struct Platform {
     double gemm_efficiency = 1;             ///< fraction of the peak that a matrix product reaches
     double memory_efficiency = 1;           ///< fraction of the bandwidth that a streaming kernel reaches
     double launch_s = 0;                    ///< fixed cost of a kernel
+    double memory_bytes = 0;                ///< 0: not known
+    double price_per_hour = 0;              ///< in any currency; 0: not known
     std::vector<KernelTable> kernels = {};  ///< measured times, if any (`paragrad calibrate`)
   } device;
 
@@ -57,6 +61,13 @@ struct Platform {
   double core_latency_s = 0;  ///< two nodes at different leaf switches
 
   std::optional<comm::NcclFacts> nccl;  ///< for timing runs with its collectives
+
+  /// What the training program costs beside kernels and messages.
+  struct Program {
+    double step_cost_s = 0;  ///< at the host, before each step of a worker
+    double overlap = 1;      ///< share of the exchange beside a computation that costs the computation no time
+    double crowding = 0;  ///< share by which computing slows for each doubling of the workers of a node, who share its host
+  } program;
 
   /// Costs of messages, at the processors of both ends.
   struct Message {
@@ -130,6 +141,31 @@ struct Platform {
   };
   std::optional<Failures> failures;
 
+  /// How fast one device trains a model, if that is known.
+  struct Rate {
+    std::string model;   ///< as --model names it
+    std::string series;  ///< tells several rates of a model apart, "" or "fp16"
+    double samples_per_s = 0;
+  };
+  std::vector<Rate> rates;
+
+  /// What `paragrad fit` knows of the values that it has fitted.
+  struct Fit {
+    std::int64_t rows = 0;                        ///< measurements
+    std::string reach;                            ///< over which they communicate: device, node, network
+    std::vector<std::string> names;               ///< "leaf.bandwidth"; of rates "rate[0]"
+    std::vector<std::string> unmeasured;          ///< those of them that no measurement determines
+    std::vector<std::vector<double>> covariance;  ///< of their coordinates (fitting/parameters.hpp)
+  };
+  std::optional<Fit> fit;
+
+  /// What the file says after ±, by "section.key": the standard deviation of the value's logarithm, or logit if it is a
+  /// share (fitting/parameters.hpp).
+  std::map<std::string, double> spreads;
+
+  /// Those keys of the file whose absence means something: of [program], and sharpness of NCCL; "section.key".
+  std::set<std::string> stated;
+
   int workers() const { return nodes * devices_per_node; }
 
   /// Workers per node for `n` workers; 0: not equally many on each node (see device_of).
@@ -148,6 +184,9 @@ const char* name_of(Platform::Fault::Kind kind);
 /// (builtin_platforms.hpp) if there is no such file. Throws ConfigError that names file and key:
 /// unknown or missing key, value without unit, value out of bounds (bandwidth below 1 kBps, latency below 1 ns).
 Platform read_platform(const std::string& path);
+
+/// The text that it reads. Throws ConfigError.
+std::string platform_source(const std::string& path);
 
 /// `workers` devices, each on its own node, with links and devices that cost almost no time (1 ns per message). For tests of
 /// results rather than times.

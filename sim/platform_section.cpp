@@ -1,10 +1,20 @@
 #include "sim/platform_section.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/names.hpp"
+#include "core/numbers.hpp"
 
 namespace paragrad::sim {
+namespace {
+
+constexpr std::string_view spread_sign = "±";
+
+}  // namespace
 
 double Section::quantity(const std::string& key, core::Unit unit, double least, double most,
                          std::optional<double> otherwise) {
@@ -16,9 +26,10 @@ double Section::parse_quantity(const std::string& key, const toml::node* value, 
                                double most) const {
   const auto text = value->value<std::string>();
   if (!text) fail(key, "write it in quotes and with its unit");
+  const std::string plain = without_spread(key, *text);
   double number = 0;
   try {
-    number = core::parse_quantity(*text, unit);
+    number = core::parse_quantity(plain, unit);
   } catch (const core::ConfigError& error) {
     fail(key, error.what());
   }
@@ -26,6 +37,20 @@ double Section::parse_quantity(const std::string& key, const toml::node* value, 
     fail(key, core::format("'{}' is outside {} … {}", *text, core::format_quantity(least, unit),
                            core::format_quantity(most, unit)));
   return number;
+}
+
+/// The text before ±; what stands after it is noted.
+std::string Section::without_spread(const std::string& key, const std::string& text) const {
+  constexpr double widest = 10'000, normal_95 = 1.959964;
+  const std::size_t at = text.find(spread_sign);
+  if (at == std::string::npos) return text;
+  std::string_view after = std::string_view(text).substr(at + spread_sign.size());
+  after.remove_prefix(std::min(after.find_first_not_of(' '), after.size()));
+  const auto percent = core::leading_number<double>(after);
+  if (!percent || (percent->rest != "%" && percent->rest != " %") || !(percent->value > 0 && percent->value <= widest))
+    fail(key, core::format("'{}': after ± write a percentage above 0, such as 30%", text));
+  (*spreads_)[core::format("{}.{}", name_, key)] = std::log1p(percent->value / 100) / normal_95;
+  return text.substr(0, text.find_last_not_of(' ', at - 1) + 1);
 }
 
 double Section::time(const std::string& key, double least, std::optional<double> otherwise) {
@@ -44,7 +69,10 @@ std::int64_t Section::bytes(const std::string& key, double least, std::optional<
 
 double Section::number(const std::string& key, double least, double most, std::optional<double> otherwise) {
   if (otherwise && !has(key)) return *otherwise;
-  const auto found = value(key).value<double>();
+  const auto found_value = value(key);
+  auto found = found_value.value<double>();
+  if (const auto text = found_value.value<std::string>(); text && text->find(spread_sign) != std::string::npos)
+    found = core::number_of<double>(without_spread(key, *text));
   if (!found || !(*found >= least) || *found > most) fail(key, core::format("must be a number from {} to {}", least, most));
   return *found;
 }
@@ -78,9 +106,9 @@ std::string Section::word(const std::string& key) {
   return *found;
 }
 
-const toml::array& Section::list(const std::string& key) {
+const toml::array& Section::list(const std::string& key, std::size_t least) {
   const toml::array* array = value(key).as_array();
-  if (array == nullptr || array->empty()) fail(key, "must be a list in square brackets, with at least one entry");
+  if (array == nullptr || array->size() < least) fail(key, "must be a list in square brackets, with at least one entry");
   return *array;
 }
 
@@ -99,6 +127,29 @@ std::vector<double> Section::wholes(const std::string& key, std::int64_t least, 
     all.push_back(static_cast<double>(*number));
   }
   return all;
+}
+
+std::vector<std::string> Section::words(const std::string& key, std::size_t least) {
+  std::vector<std::string> all;
+  for (const toml::node& node : list(key, least)) {
+    const auto word = node.value<std::string>();
+    if (!word) fail(key, "must hold words in quotes");
+    all.push_back(*word);
+  }
+  return all;
+}
+
+std::vector<std::vector<double>> Section::square(const std::string& key, std::size_t size) {
+  const auto refuse = [&] { fail(key, core::format("must hold {} lists of {} numbers each", size, size)); };
+  std::vector<std::vector<double>> rows;
+  for (const toml::node& node : list(key)) {
+    rows.emplace_back();
+    if (const toml::array* row = node.as_array())
+      for (const toml::node& entry : *row) rows.back().push_back(entry.value<double>().value_or(std::nan("")));
+    if (rows.back().size() != size || !std::ranges::all_of(rows.back(), [](double x) { return std::isfinite(x); })) refuse();
+  }
+  if (rows.size() != size) refuse();
+  return rows;
 }
 
 void Section::fail(const std::string& key, const std::string& problem) const {

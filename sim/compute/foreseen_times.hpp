@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -24,8 +25,13 @@ class ForeseenTimes {
   /// What every device charges for calls.
   const std::shared_ptr<const backend::CallTimes>& call_times() const { return call_times_; }
 
-  /// Of a worker's kernels on a device without noise.
-  Time without_noise(const backend::WorkMeter& work) const { return roofline_.duration(work); }
+  /// Of a worker's kernels, by `scale` longer, and of the steps they belong to; without noise.
+  Time without_noise(const backend::WorkMeter& work, double scale = 1) const {
+    const Time kernels = roofline_.duration(work);
+    const Time scaled = scale == 1 ? kernels : from_picoseconds(static_cast<double>(kernels) * scale);
+    const double steps_s = static_cast<double>(work.steps()) * platform_.program.step_cost_s;
+    return steps_s == 0 ? scaled : std::min(never, scaled + from_seconds(steps_s));
+  }
 
   /// The same; nothing if noise makes every computation's its own.
   std::optional<Time> of(const backend::WorkMeter& work) const {

@@ -14,8 +14,6 @@
 namespace paragrad::sim {
 namespace {
 
-Time scaled(Time time, double scale) { return scale == 1 ? time : from_picoseconds(static_cast<double>(time) * scale); }
-
 /// Throws ConfigError unless NCCL's model can say how long its routines take.
 void require_nccl(const Platform& platform, int workers) {
   const auto refuse = [&](const std::string& why) {
@@ -164,8 +162,8 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
     const backend::WorkMeter before = device().meter();
     const Time start = cluster_.engine.own_time();
     const std::uint64_t number = computations_++;
-    cluster_.engine.compute(pace_.of_computation(start, scaled(cluster_.times.without_noise(expected), scale), number),
-                            whole_task, [&] { return pace_.of_computation(start, time_since(before, scale), number); });
+    cluster_.engine.compute(pace_.of_computation(start, cluster_.times.without_noise(expected, scale), number), whole_task,
+                            [&] { return pace_.of_computation(start, time_since(before, scale), number); });
   }
   stop_if_dead();
 }
@@ -194,7 +192,7 @@ void SimCommunicator::run_here(const std::function<void()>& task, double scale,
     const backend::WorkMeter before = device().meter();
     task();
     device().finish();
-    const Time time = work ? scaled(cluster_.times.without_noise(*work), scale) : time_since(before, scale);
+    const Time time = work ? cluster_.times.without_noise(*work, scale) : time_since(before, scale);
     spend(pace_.of_computation(cluster_.engine.own_time(), time, computations_++));
   }
   stop_if_dead();
@@ -217,7 +215,7 @@ void SimCommunicator::spend(Time time) {
 Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {
   backend::WorkMeter work = device().meter();
   work -= before;
-  return scaled(cluster_.times.without_noise(work), scale);
+  return cluster_.times.without_noise(work, scale);
 }
 
 }  // namespace paragrad::sim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -40,9 +41,20 @@ class SimWorker : public EmulatedWorker {
   void launch(Task task) override {
     if (computing_) throw std::logic_error("a task was launched from within a computation");
     communicator_.cluster().forbid_shortcuts();
-    tasks_.launch(std::move(task));
+    if (overlap() == 1) return tasks_.launch(std::move(task));
+    tasks_.launch([this, task = std::move(task)](comm::Communicator& comm) {
+      const Time begin = engine().own_time();
+      task(comm);
+      exchanged_ += engine().own_time() - begin;
+    });
   }
-  void join() override { tasks_.join(); }
+  void join() override {
+    if (overlap() == 1) return tasks_.join();
+    const Time begin = engine().own_time();
+    tasks_.join();
+    const Time waited = engine().own_time() - begin, beside = std::max(Time{0}, std::exchange(exchanged_, 0) - waited);
+    engine().pass(from_picoseconds(static_cast<double>(beside) * (1 - overlap())));
+  }
   void serve(Task task) override {
     if (computing_) throw std::logic_error("a service was begun from within a computation");
     if (service_.occupied()) throw std::logic_error("a worker has one service at a time");
@@ -61,7 +73,7 @@ class SimWorker : public EmulatedWorker {
     return std::make_unique<StorageStream>(std::move(samples), communicator_.cluster(), rank(), reader_);
   }
 
-  void pass(double seconds) override { communicator_.cluster().engine.pass(from_seconds(seconds)); }
+  void pass(double seconds) override { engine().pass(from_seconds(seconds)); }
 
   void finish() {  ///< the last call
     tasks_.finish();
@@ -70,11 +82,15 @@ class SimWorker : public EmulatedWorker {
   }
 
  private:
+  Engine& engine() { return communicator_.cluster().engine; }
+  double overlap() const { return communicator_.cluster().platform.program.overlap; }
+
   SimCommunicator& communicator_;
   TaskFiber tasks_;
   TaskFiber service_;
   TaskFiber reader_;
   bool computing_ = false;
+  Time exchanged_ = 0;  // by tasks since the last join
 };
 
 }  // namespace paragrad::sim

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "app/collective_measurement.hpp"
 #include "app/commands.hpp"
 #include "backend/backend_info.hpp"
 #include "cli/described_options.hpp"
@@ -19,6 +18,7 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
+#include "predict/collective_measurement.hpp"
 #include "runs/environment.hpp"
 #include "runs/measurement_folder.hpp"
 #include "sim/platform.hpp"
@@ -28,6 +28,18 @@
 
 namespace paragrad::app {
 namespace {
+
+using predict::Measurement;
+
+struct CollectiveArguments : predict::CollectiveSettings {
+  std::vector<std::string> bytes{"100MB"};
+  std::vector<int> workers;
+  std::string platform;
+  std::string out;
+  bool overwrite = false;
+
+  void describe(core::OptionList& list);
+};
 
 std::size_t floats_of(const std::string& text) {
   const double bytes = cli::parse_size("--bytes", text, 0, 1e15);
@@ -175,8 +187,6 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
       ->run(job);
 }
 
-}  // namespace
-
 void CollectiveArguments::describe(core::OptionList& list) {
   const bool real = comm::under_mpiexec();
   const char* const only_emulated =
@@ -205,6 +215,8 @@ void CollectiveArguments::describe(core::OptionList& list) {
   list.text("out", out, "run folder for configuration, manifest and metrics").path();
   worlds::describe_overwrite(list, overwrite, out);
 }
+
+}  // namespace
 
 cli::Command collective_command() {
   return cli::command_of<CollectiveArguments>(

@@ -77,11 +77,34 @@ void print_failures(const sim::Platform::Failures& failures) {
                                                       : ", every " + time(failures.save_every_s)));
 }
 
+void print_measured(const char* what, const comm::NcclFacts::Measured& measured) {
+  if (measured.latency_factor == 1 && measured.bandwidth_factor == 1 && measured.sharpness == 0) return;
+  print(what,
+        core::format("NCCL's latency x {:.3g}, its bandwidth x {:.3g}{}", measured.latency_factor, measured.bandwidth_factor,
+                     measured.sharpness == 0 ? "" : core::format(", sharpness {:.3g}", measured.sharpness)));
+}
+
 void print_options(const sim::Platform& platform) {
   if (const auto& nccl = platform.nccl)
     print("nccl", core::format("{} channels over {}{}; {} more between nodes, constants for {} processors", nccl->channels,
                                nccl->nvlink ? "NVLink" : "PCI Express", nccl->adds_in_switch ? ", whose switches add" : "",
                                say(nccl->network_latency_s, Unit::time), nccl->amd ? "AMD's" : "Intel's"));
+  if (const auto& nccl = platform.nccl) {
+    print_measured("measured", nccl->inside);
+    print_measured("network", nccl->between);
+  }
+  const auto& program = platform.program;
+  if (program.step_cost_s > 0 || program.overlap < 1 || program.crowding > 0)
+    print("program", core::format("{} per step at the host, {:.0f} % of the exchange beside computing for nothing, {:.1f} % "
+                                  "slower for each doubling of a node's workers",
+                                  say(program.step_cost_s, Unit::time), 100 * program.overlap, 100 * program.crowding));
+  for (const auto& rate : platform.rates)
+    print("rate", core::format("{:.5g} samples/s of {}{}{} on one device", rate.samples_per_s, core::printable(rate.model),
+                               rate.series.empty() ? "" : " ", core::printable(rate.series)));
+  if (const auto& fit = platform.fit)
+    print("fit",
+          core::format("{} values to {} measurements, which reach across: {}", fit->names.size(), fit->rows, fit->reach));
+  if (!platform.spreads.empty()) print("", core::format("{} values say how sure they are (±)", platform.spreads.size()));
   if (const auto& host = platform.host; host.bytes_per_s > 0)
     print("host", core::format("{} memory{}{}", say(host.bytes_per_s, Unit::bandwidth),
                                host.staged ? ", which stages messages" : "", host.reduces ? ", which holds the sums" : ""));
@@ -110,6 +133,8 @@ void describe(const std::string& path) {
                                say(device.flops_per_s, Unit::rate), 100 * device.gemm_efficiency,
                                say(device.bytes_per_s, Unit::bandwidth), 100 * device.memory_efficiency,
                                say(device.launch_s, Unit::time)));
+  if (device.memory_bytes > 0) print("", core::format("{} of memory", say(device.memory_bytes, Unit::bytes)));
+  if (device.price_per_hour > 0) print("", core::format("{:.4g} per hour", device.price_per_hour));
   if (!device.kernels.empty()) print("", core::format("measured times of {} kernels, by size", device.kernels.size()));
   print_levels(platform);
   print_message(platform);

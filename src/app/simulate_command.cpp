@@ -9,40 +9,18 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/printable.hpp"
+#include "predict/simulation_arguments.hpp"
+#include "predict/timing_run.hpp"
+#include "sim/fitting/interval.hpp"
 #include "worlds/device_rate.hpp"
 #include "worlds/failing_cluster.hpp"
-#include "worlds/sim_world.hpp"
 
 namespace paragrad::app {
 namespace {
 
-struct SimulationArguments {
-  runs::TrainingArguments training;
-  worlds::SimWorldArguments world;
-  std::array<std::size_t, 3> imaginary_samples{};
-  double device_rate = 0;
-
-  void describe(core::OptionList& list) {
-    const bool computes = training.options.computes;
-    const char* const only_timed = "needs `device` meta (a timing run)";
-    training.describe(list);
-    {
-      list.group("Timing runs (--device meta)");
-      const auto condition = list.only_when(!computes, only_timed);
-      const std::array<std::string, 2> names{"train-samples", "valid-samples"}, sets{"training", "validation"};
-      for (std::size_t i = 0; i < names.size(); ++i)
-        list.number(names[i], imaginary_samples[i], core::any_count,
-                    core::format("number of {} samples, for timing without `data`", sets[i]));
-      list.number("max-steps", training.options.max_steps, core::any_count,
-                  "number of minibatches to time in each block (0: all)")
-          .off("0");
-    }
-    world.describe(list, false);
-    list.described("fast-collectives").when(!computes, only_timed);
-    list.number("device-rate", device_rate, {.least = 0, .most = 1e12},
-                "known training rate of a single device in samples per second (0: predict it from the platform's roofline)");
-  }
-};
+using predict::SimulationArguments;
+using predict::TimingRun;
 
 /// A run either computes, on real data and to the end, or is only timed: then data may be missing and a part of it suffices.
 void check_mode(SimulationArguments& arguments, bool computes) {
@@ -88,10 +66,11 @@ void print_shortened_steps(const train::TrainingOptions& options, const train::T
 /// A training of emulated workers.
 class SimulatedTraining : public TrainingJob {
  public:
-  SimulatedTraining(SimulationArguments& arguments, const std::string& config, const worlds::World& world,
+  SimulatedTraining(SimulationArguments& arguments, const std::string& config, const worlds::SimWorld& world,
                     const worlds::DeviceRate& rate, bool computes, worlds::FailingCluster::Resumption resumption = {})
       : TrainingJob(arguments.training, config, world),
         arguments_(arguments),
+        platform_(world.platform()),
         rate_(rate),
         computes_(computes),
         resumption_(std::move(resumption)) {}
@@ -122,13 +101,27 @@ class SimulatedTraining : public TrainingJob {
   }
   void print_more(const train::TrainingOptions& options, const train::TrainingData& source) const override {
     if (!computes_) print_shortened_steps(options, source);
+    if (!computes_ && platform_.fit) print_interval();
     if (rate_.given())
       fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
                  rate_.samples_per_s, rate_.roofline_samples_per_s);
     runs::print_cost_of_states(arguments_.training);
   }
 
+  /// How sure the time is, on a platform that `paragrad fit` has written.
+  void print_interval() const {
+    const TimingRun timing = TimingRun::brief(arguments_);
+    if (!rate_.given())
+      return fmt::print("no interval: nobody has measured how fast a device trains {} on '{}'\n",
+                        core::printable(timing.model()), core::printable(platform_.name));
+    const int number = arguments_.device_rate > 0 ? -1 : worlds::number_of_rate(platform_, timing.model());
+    const sim::fitting::Row row = timing.row(platform_, number);
+    const sim::fitting::Uncertainty found = sim::fitting::uncertainty_of(platform_, row, rate_.samples_per_s);
+    fmt::print("{}\n", sim::fitting::interval_text(result().training_s, found));
+  }
+
   const SimulationArguments& arguments_;
+  const sim::Platform& platform_;
   worlds::DeviceRate rate_;
   bool computes_;
   worlds::FailingCluster::Resumption resumption_;
@@ -167,7 +160,9 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   runs::settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
   const int workers = arguments.world.workers;
-  const worlds::DeviceRate rate = worlds::device_rate(arguments.device_rate, world.platform(), training.options, workers);
+  const double samples_per_s =
+      arguments.device_rate > 0 ? arguments.device_rate : worlds::rate_of_model(world.platform(), training.options);
+  const worlds::DeviceRate rate = worlds::device_rate(samples_per_s, world.platform(), training.options, workers);
   world.set_ranks(workers + runs::servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);
   const std::string config = runs::spelt_as_before(training, use.config());

@@ -31,6 +31,7 @@ class TrainingJob : public worlds::Job {
 
  protected:
   const runs::TrainingArguments& arguments() const { return arguments_; }
+  const train::Result& result() const { return result_; }
 
   /// What train and simulate differ in.
   virtual train::TrainingData open(const train::TrainingOptions& options, int workers) const {

@@ -41,6 +41,7 @@ class KernelQueue {
   virtual bool computes() const = 0;
 
   const WorkMeter& meter() const { return meter_; }
+  void begin_step() { meter_.begin_step(); }
 
   /// From now on `meter` also adds up the time that `times` gives for each call; nullptr: no times.
   void charge_by(std::shared_ptr<const CallTimes> times) { times_ = std::move(times); }

@@ -36,6 +36,10 @@ class WorkMeter {
   void charge(std::uint64_t picoseconds) { charged_ps_ += picoseconds; }
   std::uint64_t charged_ps() const { return charged_ps_; }
 
+  /// A training step begins, which may cost time beside its kernels.
+  void begin_step() { ++steps_; }
+  std::uint64_t steps() const { return steps_; }
+
   const Work& of(KernelKind kind) const { return of_[static_cast<std::size_t>(kind)]; }
 
   WorkMeter& operator+=(const WorkMeter& other) { return combine(other, 1); }
@@ -55,11 +59,13 @@ class WorkMeter {
       of_[kind].bytes += factor * other.of_[kind].bytes;
     }
     charged_ps_ += short_factor * other.charged_ps_;
+    steps_ += short_factor * other.steps_;
     return *this;
   }
 
   std::array<Work, static_cast<std::size_t>(KernelKind::count)> of_{};
   std::uint64_t charged_ps_ = 0;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace paragrad::backend

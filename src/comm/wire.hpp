@@ -23,6 +23,15 @@ struct NcclFacts {
   bool adds_in_switch = false;  ///< NVLink SHARP
   double network_latency_s = 0;
   bool amd = false;  ///< the vendor of the nodes' processors; else Intel or others
+
+  /// How measured times differ from NCCL's own model.
+  struct Measured {
+    double latency_factor = 1;    ///< on the time of a short array
+    double bandwidth_factor = 1;  ///< on the bandwidth of a long one
+    double sharpness = 0;         ///< p of time^p = latency^p + (bytes / bandwidth)^p; 0: the model's times in between
+  };
+  Measured inside{};   ///< among the workers of one node
+  Measured between{};  ///< among those of several
 };
 
 /// Where the workers run: workers_per_node of them share a node and its links to the other nodes.

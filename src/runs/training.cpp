@@ -38,6 +38,7 @@ void TrainingArguments::describe(core::OptionList& list) {
   list.number("gradient-bits", gradient_bits, {.least = 1, .most = 32},
               "bits per exchanged gradient element: 1, 2, 4, 8, 16, or 32 (uncompressed); the same as `compression` bits:K")
       .off("32");
+  if (!is_kept) return;
   list.group("Parameter server");
   list.text("record", record,
             "file to record the order of the servers' work in, for `replay` (none: no file; default: order.txt in the run "

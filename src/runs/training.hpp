@@ -30,6 +30,7 @@ struct TrainingArguments {
   std::string record;  // "": in the run folder; "none": no file
   std::string replay;
   worlds::InstrumentArguments instruments;
+  bool is_kept = true;  ///< otherwise it is only timed, without a run folder, and has no option of one
 
   void describe(core::OptionList& list);
 

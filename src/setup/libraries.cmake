@@ -8,6 +8,7 @@ find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 # HDF5's own module asks for the compiler wrappers; the C library of the serial build is all that is needed.
 find_path(PARAGRAD_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)

@@ -7,7 +7,7 @@ set -eu
 
 packages="cmake ninja-build g++ ccache git python3 python3-matplotlib
   mpich libmpich-dev libhdf5-dev libopenblas-pthread-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
-  libfmt-dev libboost-context-dev zlib1g-dev libpng-dev libjpeg-dev libzip-dev libxxhash-dev libssl-dev libpcre2-dev
+  libfmt-dev libboost-context-dev zlib1g-dev libpng-dev libjpeg-dev libzip-dev libxxhash-dev libssl-dev libpcre2-dev libeigen3-dev
   catch2 clang-format dataset-fashion-mnist flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
 # Not needed to build, run and draw; the browser alone is a download of 100 MB.

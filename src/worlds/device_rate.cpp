@@ -1,6 +1,7 @@
 #include "worlds/device_rate.hpp"
 
 #include "core/errors.hpp"
+#include "core/format.hpp"
 #include "sim/compute/measured_times.hpp"
 #include "sim/simulation.hpp"
 #include "train/learners/learner_cost.hpp"
@@ -15,6 +16,24 @@ std::size_t samples_of_worker(const train::TrainingOptions& options, int workers
 }
 
 }  // namespace
+
+int number_of_rate(const sim::Platform& platform, const std::string& model) {
+  int found = -1;
+  for (std::size_t i = 0; i < platform.rates.size(); ++i) {
+    if (platform.rates[i].model != model) continue;
+    if (found >= 0)
+      throw core::ConfigError(
+          core::format("the platform '{}' has several rates of {}: choose one with --device-rate", platform.name, model));
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+double rate_of_model(const sim::Platform& platform, const train::TrainingOptions& options) {
+  if (platform.rates.empty() || options.minibatch == 0 || options.tensor_parallel > 1) return 0;
+  const int number = number_of_rate(platform, options.model);
+  return number < 0 ? 0 : platform.rates[static_cast<std::size_t>(number)].samples_per_s;
+}
 
 DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::TrainingOptions& options,
                        int workers) {

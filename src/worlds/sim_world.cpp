@@ -50,15 +50,13 @@ int host_threads(int wanted) {
   return wanted == 0 ? cores : std::min(wanted, most);
 }
 
-/// The platform of the file, as the options change it.
-sim::Platform platform_of(const SimWorldArguments& arguments) {
-  sim::Platform platform = sim::read_platform(arguments.platform);
+}  // namespace
+
+sim::Platform with_options(sim::Platform platform, const SimWorldArguments& arguments) {
   if (arguments.devices_per_node > 0) leave_devices_out(platform, arguments.devices_per_node);
   if (arguments.nodes > 0) extend(platform, arguments.nodes);
   return platform;
 }
-
-}  // namespace
 
 void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
   const bool emulated = !may_be_real || !platform.empty(), among_ranks = may_be_real && comm::under_mpiexec();
@@ -66,13 +64,15 @@ void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
   const char* const without_platform = "is for emulated workers: give `platform`, too";
   list.group("Simulation");
   const core::DescribedOption cluster = describe_platform(list, platform).when(!among_ranks, only_ranks);
-  if (!may_be_real) cluster.required().mark(core::OptionMark::common);
-  const core::DescribedOption number =
-      list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
-          .mark(core::OptionMark::tabled, core::OptionMark::rescalable)
-          .when(!among_ranks, only_ranks)
-          .when(emulated, without_platform);
-  if (!may_be_real) number.mark(core::OptionMark::common);
+  if (!may_be_real && needs_platform) cluster.required().mark(core::OptionMark::common);
+  if (one_number_of_workers) {
+    const core::DescribedOption number =
+        list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
+            .mark(core::OptionMark::tabled, core::OptionMark::rescalable)
+            .when(!among_ranks, only_ranks)
+            .when(emulated, without_platform);
+    if (!may_be_real) number.mark(core::OptionMark::common);
+  }
   const auto condition = list.only_when(emulated, without_platform);
   list.choice("io", io, {"none", "blocking", "prefetch"},
               "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
@@ -106,7 +106,7 @@ void print_simulated_time(const core::Json& world) {
 
 SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node)
     : arguments_(arguments),
-      platform_(platform_of(arguments)),
+      platform_(with_options(sim::read_platform(arguments.platform), arguments)),
       device_(device),
       workers_per_node_(workers_per_node),
       ranks_(arguments.workers) {}

@@ -22,10 +22,15 @@ struct SimWorldArguments {
   int nodes = 0;
   int devices_per_node = 0;
   std::string fast_collectives = "auto";
+  bool one_number_of_workers = true;  ///< otherwise the command has an option of its own
+  bool needs_platform = true;
 
   /// may_be_real: without a platform, and under mpiexec, there is another world.
   void describe(core::OptionList& list, bool may_be_real);
 };
+
+/// A platform with the nodes and devices that the options ask for. Throws ConfigError.
+sim::Platform with_options(sim::Platform platform, const SimWorldArguments& arguments);
 
 /// Emulated workers if a platform is given, or else the real world. facts: as for make_real_world. The job must check the
 /// use of its options when it prepares.

@@ -132,7 +132,7 @@ class Mistakes(CliTest):
     def test_help_answers_in_the_same_words(self):
         for name, message in (("ddp", "nothing is called 'ddp'; here it is data_parallel ("),
                               ("lr", "nothing is called 'lr'; here it is --learning-rate ("),
-                              ("fit", "nothing is called 'fit'; here it is train ("),
+                              ("learn", "nothing is called 'learn'; here it is train ("),
                               ("bmfu", "nothing is called 'bmfu'; did you mean bmuf? ("),
                               ("nothing_like_it", "nothing is called 'nothing_like_it'; 'paragrad help all' lists")):
             with self.subTest(name=name):

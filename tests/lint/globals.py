@@ -11,7 +11,7 @@ import sys
 CONSTANTS = {
     r"paragrad::core::\(anonymous namespace\)::table\(paragrad::core::Unit\)::\w+",  # names of units
     r"paragrad::backend::cpu::\(anonymous namespace\)::blas\(\)::loaded",            # functions of the loaded OpenBLAS
-    r"paragrad::\w+::(\(anonymous namespace\)::)?\w+\(\)::entries",                  # catalogues
+    r"paragrad(::\w+)+::(\(anonymous namespace\)::)?\w+\(\)::entries",                  # catalogues
     r"paragrad::backend::cuda::(\(anonymous namespace\)::)?(cublas|cublas_lt|cudnn|load|nccl)\(\)::(library|loaded)",       # and of NVIDIA's libraries
 }
 # What belongs to the process by its nature and changes no result.

@@ -18,6 +18,7 @@ DICTIONARIES = ("src/cli/foreign_words.def", "src/app/cntk/")  # words of other 
 COMMAND_LINES = ("src/app/launch_command.cpp", "src/worlds/launch_rules.cpp", "src/app/search_command.cpp")
 ALLOWED = {("bmuf-kind", "src/runs/finished_run.cpp"): "a key of manifest.json", ("fetch-every", "src/runs/server_arguments.cpp"): "a key of order.txt",
            ("push-every", "src/runs/server_arguments.cpp"): "a key of order.txt", ("draw-seed", "src/search/search_identity.cpp"): "a key of search.json",
+           **{(name, "src/predict/measured_rows.cpp"): "a column of a table" for name in ("model", "workers", "minibatch", "minibatch-per-worker")},
            ("model", "src/runs/training.hpp"): "whose text the parser checks for words of other programs"}
 
 

@@ -18,6 +18,8 @@ memory_bandwidth = "288GBps"
 gemm_efficiency = 0.6
 memory_efficiency = 1
 launch = "8us"
+memory = "12GB"
+price_per_hour = 2.5
 [self]
 latency = "1us"
 bandwidth = "100GBps"
@@ -56,6 +58,26 @@ nvlink = true
 adds_in_switch = true
 network_latency = "5us"
 cpu = "amd"
+latency_factor = 1.1
+bandwidth_factor = 0.9
+sharpness = 0.7
+network_latency_factor = 1.2
+network_bandwidth_factor = 0.8
+network_sharpness = 0.6
+[program]
+step_cost = "2ms"
+overlap = 0.4
+crowding = 0.02
+[[rate]]
+model = "zoo:resnet50"
+series = "fp16"
+samples_per_s = 357
+[fit]
+rows = 5
+reach = "network"
+names = ["leaf.bandwidth"]
+unmeasured = []
+covariance = [[0.04]]
 [host]
 memory_bandwidth = "30GBps"
 staged = true

@@ -20,7 +20,7 @@ namespace {
 
 using Generation = comm::NcclFacts::Generation;
 
-constexpr double us = 1e-6, gigabyte = 1e9;
+constexpr double micro = 1e-6, gigabyte = 1e9;
 
 /// Eight GPUs to a node. GB/s of a GPU to its node, and of a node to the others.
 comm::Surroundings machine(Generation generation, double inside, double between, int channels = 24) {
@@ -53,48 +53,59 @@ SimulationOptions timing() {
 TEST_CASE("NCCL's time is that of the fastest of its algorithms and protocols", "[sim]") {
   const comm::Surroundings a100 = machine(Generation::ampere, 240, 192);
   const auto allreduce = [&](int workers, double bytes) { return nccl_choice(Operation::allreduce, workers, bytes, a100); };
-  expect(allreduce(8, 8), "ring", "LL", (6.6 + 14 * 0.6) * us + 8 / (87.7 * 8 / 14 * gigabyte), 1.75);
-  expect(allreduce(8, 1e9), "ring", "Simple", (8.4 + 14 * 3.4) * us + 1e9 / (240.0 * 8 / 14 * gigabyte), 1.75);
-  expect(allreduce(16, 1e9), "tree", "Simple", (8.4 + 2 * (7 * 4 + 14)) * us + 1e9 / (240 * 0.92 / 2 * gigabyte), 2);
+  expect(allreduce(8, 8), "ring", "LL", (6.6 + 14 * 0.6) * micro + 8 / (87.7 * 8 / 14 * gigabyte), 1.75);
+  expect(allreduce(8, 1e9), "ring", "Simple", (8.4 + 14 * 3.4) * micro + 1e9 / (240.0 * 8 / 14 * gigabyte), 1.75);
+  expect(allreduce(16, 1e9), "ring", "Simple",
+         1.4 * (8.4 + (30 - 2) * 3.4 + 2 * 14) * micro + 1e9 / (192.0 * 16 / 30 * gigabyte), 30.0 / 16);
   expect(allreduce(32, 4e9), "ring", "Simple",
-         1.4 * (8.4 + (62 - 6) * 3.4 + 6 * 14) * us + 4e9 / (192.0 * 32 / 62 * gigabyte), 62.0 / 32);
+         1.4 * (8.4 + (62 - 6) * 3.4 + 6 * 14) * micro + 4e9 / (192.0 * 32 / 62 * gigabyte), 62.0 / 32);
   expect(nccl_choice(Operation::all_gather, 8, 1e9, a100), "ring", "Simple",
-         (8.4 + 7 * 3.4) * us + 1e9 / (240.0 * 8 / 7 * gigabyte), 7.0 / 8);
+         (8.4 + 7 * 3.4) * micro + 1e9 / (240.0 * 8 / 7 * gigabyte), 7.0 / 8);
   expect(nccl_choice(Operation::reduce_scatter, 16, 1e9, a100), "ring", "Simple",
-         (8.4 + 14 * 3.4 + 14) * us + 1e9 / (192.0 * 16 / 15 * gigabyte), 15.0 / 16);
-  expect(nccl_choice(Operation::broadcast, 8, 1e9, a100), "ring", "Simple", (8.4 + 3.4) * us + 1e9 / (240 * gigabyte), 1);
+         (8.4 + 14 * 3.4 + 14) * micro + 1e9 / (192.0 * 16 / 15 * gigabyte), 15.0 / 16);
+  expect(nccl_choice(Operation::broadcast, 8, 1e9, a100), "ring", "Simple", (8.4 + 3.4) * micro + 1e9 / (240 * gigabyte), 1);
   expect(nccl_choice(Operation::all_to_all, 16, 1.6e9, a100), "sends and receives", "",
-         (8.4 + 14) * us + 8 * 8 * 1e8 / (192 * gigabyte), 15.0 / 16);
+         (8.4 + 14) * micro + 8 * 8 * 1e8 / (192 * gigabyte), 15.0 / 16);
 
   comm::Surroundings h100 = machine(Generation::hopper, 370, 384, 16);
   h100.nccl->adds_in_switch = true;
   expect(nccl_choice(Operation::allreduce, 8, 1e9, h100), "NVLS", "",
-         25 * us + 1e9 / (2 * 370 * 0.85 * 15 / 16 * 8 / 14 * gigabyte), 1);
-  h100.nccl->network_latency_s = 5 * us;
+         25 * micro + 1e9 / (2 * 370 * 0.85 * 15 / 16 * 8 / 14 * gigabyte), 1);
+  h100.nccl->network_latency_s = 5 * micro;
   expect(nccl_choice(Operation::allreduce, 16, 1e9, h100), "NVLSTree", "",
-         (25 + 2 * (20.9 + 2 * 5)) * us + 1e9 / (2 * 370 * 0.85 * 15 / 16 * 16 / 30 * gigabyte), 2);
+         (25 + 2 * (20.9 + 2 * 5)) * micro + 1e9 / (2 * 370 * 0.85 * 15 / 16 * 16 / 30 * gigabyte), 2);
   h100.nccl->adds_in_switch = false;
   CHECK(nccl_choice(Operation::allreduce, 16, 1e9, h100).algorithm == "ring");
   CHECK(nccl_choice(Operation::allreduce, 1, 1e9, h100).time_s == 0);
   CHECK(nccl_choice(Operation::allreduce, 8, 0, h100).time_s == 0);
 }
 
+TEST_CASE("between two nodes NCCL's tree uses both directions of the links from Hopper on", "[sim]") {
+  constexpr double bytes = 1e9;
+  for (const bool is_new : {false, true}) {
+    comm::Surroundings where = machine(is_new ? Generation::hopper : Generation::ampere, 370, 48);
+    const NcclChoice two = nccl_choice(Operation::allreduce, 16, bytes, where);
+    CHECK(two.algorithm == (is_new ? "tree" : "ring"));
+    CHECK(nccl_choice(Operation::allreduce, 32, bytes, where).algorithm == "ring");
+  }
+}
+
 TEST_CASE("NCCL's time depends on processors, on PCI Express and on nodes with one GPU", "[sim]") {
   comm::Surroundings where = machine(Generation::ampere, 240, 192);
   const double bytes = 131072;
   expect(nccl_choice(Operation::allreduce, 16, bytes, where), "tree", "LL",
-         (6.8 + 2 * (7 * 0.6 + 5)) * us + bytes / (39.0 / 2 * 0.5 * gigabyte), 2);
+         (6.8 + 2 * (7 * 0.6 + 5)) * micro + bytes / (39.0 / 2 * 0.5 * gigabyte), 2);
   where.nccl->amd = true;
   expect(nccl_choice(Operation::allreduce, 16, bytes, where), "tree", "LL",
-         (6.8 + 2 * (7 * 0.6 + 5)) * us + bytes / (22.5 / 2 * 0.5 * gigabyte), 2);
+         (6.8 + 2 * (7 * 0.6 + 5)) * micro + bytes / (22.5 / 2 * 0.5 * gigabyte), 2);
   comm::Surroundings single = where;
   single.workers_per_node = single.links_per_node = 1;  // of 24 GB/s
   expect(nccl_choice(Operation::all_gather, 16, 1024, single), "ring", "LL",
-         (6.6 + 15 * 5) * us + 1024 / (12.0 * 16 / 15 * gigabyte), 15.0 / 16);
+         (6.6 + 15 * 5) * micro + 1024 / (12.0 * 16 / 15 * gigabyte), 15.0 / 16);
   comm::Surroundings pci = machine(Generation::volta, 10, 10, 2);
   pci.nccl->nvlink = false;
   expect(nccl_choice(Operation::allreduce, 8, 4e6, pci), "ring", "Simple",
-         (8.4 + 14 * 5.7) * us + 4e6 / (10.0 * 8 / 14 * gigabyte), 1.75);
+         (8.4 + 14 * 5.7) * micro + 4e6 / (10.0 * 8 / 14 * gigabyte), 1.75);
 }
 
 TEST_CASE("longer arrays and slower links never make NCCL faster", "[sim]") {
@@ -176,7 +187,7 @@ TEST_CASE("NCCL sums while workers compute", "[sim]") {
   run(two_nodes, 4, timing(), [&](comm::Worker& worker) {
     core::Arena data = worker.device().allocate(floats);
     worker.launch([&](comm::Communicator& task) { (*comm::make_allreduce("nccl"))(task, data.span()); });
-    pass_time(worker, static_cast<std::size_t>(time_s / us / 2) * floats_per_us);
+    pass_time(worker, static_cast<std::size_t>(time_s / micro / 2) * floats_per_us);
     worker.join();
     ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
   });
@@ -217,4 +228,30 @@ TEST_CASE("emulated workers that cannot use NCCL say why", "[sim]") {
                           (*comm::make_allreduce("nccl"))(worker.comm(), data.span());
                         }),
                     contains_text("has 4 devices, and collective 'nccl' needs one for each of the 8 workers"));
+}
+
+TEST_CASE("measured times of NCCL follow their latency, their bandwidth and the sharpness between them", "[sim]") {
+  comm::Surroundings where = machine(Generation::ampere, 240, 192);
+  const auto time = [&](int workers, double bytes) {
+    return nccl_choice(Operation::allreduce, workers, bytes, where).time_s;
+  };
+  constexpr double tiny = 8, huge = 1e12, middle = 1e7;
+  for (const int workers : {8, 32}) {
+    where.nccl = comm::NcclFacts{Generation::ampere, 24};
+    const double latency_s = time(workers, tiny), per_byte = time(workers, huge) / huge;
+    comm::NcclFacts::Measured& measured = workers == 8 ? where.nccl->inside : where.nccl->between;
+    measured = {2, 0.5, 0};
+    CHECK(time(workers, tiny) == Approx(2 * latency_s).epsilon(1e-3));
+    CHECK(time(workers, huge) == Approx(2 * per_byte * huge).epsilon(1e-3));
+    measured.sharpness = 10;
+    CHECK(time(workers, tiny) == Approx(2 * latency_s).epsilon(1e-3));
+    CHECK(time(workers, huge) == Approx(2 * per_byte * huge).epsilon(1e-3));
+    measured.sharpness = 1;
+    CHECK(time(workers, middle) == Approx(2 * latency_s + 2 * per_byte * middle).epsilon(1e-3));
+    measured.sharpness = 0.5;
+    CHECK(time(workers, middle) ==
+          Approx(std::pow(std::sqrt(2 * latency_s) + std::sqrt(2 * per_byte * middle), 2)).epsilon(1e-3));
+    CHECK(time(workers == 8 ? 32 : 8, middle) ==
+          nccl_choice(Operation::allreduce, workers == 8 ? 32 : 8, middle, machine(Generation::ampere, 240, 192)).time_s);
+  }
 }

@@ -131,8 +131,10 @@ class Model {
   }
 
   void tree(Protocol protocol) {
-    // Two nodes are each other's parent and child, so each direction of a link carries half of the array.
-    double bandwidth = nodes_ == 1 ? inside_ : nodes_ == 2 ? std::min(inside_, 2 * between_) : std::min(inside_, between_);
+    // Two nodes are each other's parent and child, so each direction of a link could carry half of the array. Measured times
+    // of two nodes show that from Hopper on, and not before (sim/validation).
+    const bool halves = nodes_ == 2 && facts_.generation >= NcclFacts::Generation::hopper;
+    double bandwidth = nodes_ == 1 ? inside_ : std::min(inside_, (halves ? 2 : 1) * between_);
     bandwidth = std::min(0.92 * bandwidth, facts_.channels * limits_.tree[size_]);
     if (protocol == ll) bandwidth = std::min(bandwidth / 3.8, most_of_ll());
     if (protocol == ll128)
@@ -176,7 +178,21 @@ class Model {
 
 NcclChoice nccl_choice(Operation operation, int workers, double bytes, const Surroundings& where) {
   if (workers == 1 || bytes == 0) return {};
-  return Model(operation, workers, bytes, where).fastest();
+  constexpr double shortest = 1, longest = 1e15;  // bytes: nothing but latency, and bandwidth
+  const auto by_model = [&](double length) { return Model(operation, workers, length, where).fastest(); };
+  NcclChoice choice = by_model(bytes);
+  const NcclFacts::Measured& measured = workers <= where.workers_per_node ? where.nccl->inside : where.nccl->between;
+  if (measured.sharpness == 0) {
+    if (measured.latency_factor == 1 && measured.bandwidth_factor == 1) return choice;
+    const double latency_s = std::min(choice.time_s, by_model(shortest).time_s);
+    choice.time_s = measured.latency_factor * latency_s + (choice.time_s - latency_s) / measured.bandwidth_factor;
+    return choice;
+  }
+  const double latency_s = measured.latency_factor * by_model(shortest).time_s,
+               transfer_s = by_model(longest).time_s / longest * bytes / measured.bandwidth_factor, p = measured.sharpness;
+  const double longer_s = std::max(latency_s, transfer_s), shorter_s = std::min(latency_s, transfer_s);
+  choice.time_s = longer_s * std::pow(1 + std::pow(shorter_s / longer_s, p), 1 / p);
+  return choice;
 }
 
 }  // namespace paragrad::comm

@@ -21,9 +21,11 @@ class Minibatch {
 
   std::size_t gradient(const Learner::Stage& stage, const optim::Step& step, backend::LossSum* into) {
     if (stage.steps.begin > 0) return learner_.gradient(queue_, stage, last_, step, into);
+    queue_.begin_step();
     return push([&](const MicroBatch& part) { return learner_.gradient(queue_, stage, part, step, into); });
   }
   std::size_t descend(const optim::Step& step, backend::LossSum* into) {
+    queue_.begin_step();
     return push([&](const MicroBatch& part) { return learner_.descend(queue_, part, step, into); });
   }
   std::size_t evaluate(backend::LossSum* into) {

@@ -1,4 +1,4 @@
-#include "app/collective_trial.hpp"
+#include "predict/collective_trial.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "comm/allreduce.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::app {
+namespace paragrad::predict {
 namespace {
 
 using comm::Operation;
@@ -115,4 +115,4 @@ void CollectiveTrial::check(comm::Communicator& comm) {
   });
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::predict

@@ -10,27 +10,20 @@
 
 #include "comm/communicator.hpp"
 #include "comm/operations.hpp"
-#include "core/options.hpp"
 #include "sim/platform.hpp"
 
-namespace paragrad::app {
+namespace paragrad::predict {
 
-/// The options of `paragrad collective`.
-struct CollectiveArguments {
+/// An operation, and how it is measured.
+struct CollectiveSettings {
   std::string operation = "allreduce";
   std::string collective = "ring";
-  std::vector<std::string> bytes{"100MB"};
-  std::vector<int> workers;
-  std::string platform;
   std::string network = "fifo";
   bool oversubscribe = false;
-  int workers_per_node = 0;
+  int workers_per_node = 0;  ///< 0: as detected
   int repeat = 0;
   std::string device;
-  std::string out;
-  bool overwrite = false;
 
-  void describe(core::OptionList& list);
   comm::Operation parsed_operation() const { return comm::parse_operation(operation); }
 };
 
@@ -73,9 +66,12 @@ struct Measurement {
 /// In the simulator: from the last worker's start to the last worker's end. Simulates once more, without additions, where
 /// the time is far from the closed form. floats: the length of each worker's array. Throws ConfigError if memory is too
 /// small.
-Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats);
+Measurement emulate(const CollectiveSettings& arguments, const sim::Platform& platform, int workers, std::size_t floats);
+
+/// The same, without its closed form.
+Measurement emulate_once(const CollectiveSettings& settings, const sim::Platform& platform, int workers, std::size_t floats);
 
 /// Under MPI: the longest time spent by any worker after a common barrier. Collective.
-Measurement measure(comm::Communicator& comm, const CollectiveArguments& arguments, std::size_t floats);
+Measurement measure(comm::Communicator& comm, const CollectiveSettings& arguments, std::size_t floats);
 
-}  // namespace paragrad::app
+}  // namespace paragrad::predict

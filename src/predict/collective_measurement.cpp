@@ -1,6 +1,5 @@
-#include "app/collective_measurement.hpp"
+#include "predict/collective_measurement.hpp"
 
-#include "app/collective_trial.hpp"
 #include "backend/device.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
@@ -9,10 +8,11 @@
 #include "core/join.hpp"
 #include "core/memory.hpp"
 #include "core/units.hpp"
+#include "predict/collective_trial.hpp"
 #include "sim/network/surroundings.hpp"
 #include "sim/simulation.hpp"
 
-namespace paragrad::app {
+namespace paragrad::predict {
 namespace {
 
 /// One worker's part of a measurement; only in the simulator do the workers share a clock.
@@ -23,7 +23,7 @@ struct Share {
   std::string explanation;
 };
 
-Share take_part(comm::Communicator& plain, const CollectiveArguments& arguments, std::size_t floats, int warm_ups) {
+Share take_part(comm::Communicator& plain, const CollectiveSettings& arguments, std::size_t floats, int warm_ups) {
   comm::AdditionCounter comm(plain);
   CollectiveTrial trial(arguments.parsed_operation(), arguments.collective, comm, floats);
   Share share;
@@ -53,7 +53,7 @@ void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes
 }
 
 /// Time of the algorithm's closed form on this platform; nothing if it has none, or none for where the workers are.
-std::optional<double> closed_form_s(const CollectiveArguments& arguments, const sim::Platform& platform, int workers,
+std::optional<double> closed_form_s(const CollectiveSettings& arguments, const sim::Platform& platform, int workers,
                                     std::size_t bytes) {
   const int workers_per_node =
       arguments.workers_per_node > 0 ? arguments.workers_per_node : platform.workers_per_node(workers);
@@ -87,7 +87,10 @@ std::string why_not(const Measurement& m, double messages_s) {
 }
 
 /// In the simulator: from the last worker's start to the last worker's end.
-Measurement emulate_once(const CollectiveArguments& arguments, const sim::Platform& platform, int workers,
+
+}  // namespace
+
+Measurement emulate_once(const CollectiveSettings& arguments, const sim::Platform& platform, int workers,
                          std::size_t floats) {
   if (const auto device = backend::make_device(arguments.device); device->computes() && device->is_host())
     core::require_memory(static_cast<double>(floats) * sizeof(float) * workers *
@@ -115,9 +118,7 @@ Measurement emulate_once(const CollectiveArguments& arguments, const sim::Platfo
   return result;
 }
 
-}  // namespace
-
-Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
+Measurement emulate(const CollectiveSettings& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
   Measurement result = emulate_once(arguments, platform, workers, floats);
   result.closed_form_s = closed_form_s(arguments, platform, workers, result.bytes);
   if (!result.is_near_closed_form())
@@ -125,7 +126,7 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
   return result;
 }
 
-Measurement measure(comm::Communicator& comm, const CollectiveArguments& arguments, std::size_t floats) {
+Measurement measure(comm::Communicator& comm, const CollectiveSettings& arguments, std::size_t floats) {
   const Share mine = take_part(comm, arguments, floats, 2);
   const auto repeat = mine.end_s.size(), width = repeat + 3;
   std::vector<double> all(static_cast<std::size_t>(comm.size()) * width);  // [workers][times, messages, bytes, additions]
@@ -146,4 +147,4 @@ Measurement measure(comm::Communicator& comm, const CollectiveArguments& argumen
   return result;
 }
 
-}  // namespace paragrad::app
+}  // namespace paragrad::predict

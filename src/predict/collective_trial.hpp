@@ -6,7 +6,7 @@
 #include "comm/operations.hpp"
 #include "core/arena.hpp"
 
-namespace paragrad::app {
+namespace paragrad::predict {
 
 /// One worker's arrays for an operation, and the operation on them. Every worker makes one with the same arguments. Arrays
 /// are cut into equal parts; in an all_to_all, what a worker sends is.
@@ -35,4 +35,4 @@ class CollectiveTrial {
   std::string explanation_;
 };
 
-}  // namespace paragrad::app
+}  // namespace paragrad::predict

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "predict/measured_rows.hpp"
+#include "sim/platform.hpp"
+
+namespace paragrad::predict {
+
+/// One sentence on why measurements are slower than they should be: another transport, fewer adapters, latency or bandwidth
+/// alone, or nothing. healthy: measurements of the same where nothing was wrong, if there are any; otherwise the platform
+/// says what should be. Throws ConfigError if there is nothing to compare.
+std::string explain(const std::vector<MeasuredRow>& rows, const std::vector<MeasuredRow>& healthy,
+                    const sim::Platform& platform);
+
+}  // namespace paragrad::predict
