@@ -19,8 +19,10 @@
 #include "core/json.hpp"
 #include "core/units.hpp"
 #include "predict/collective_measurement.hpp"
+#include "predict/measured_rows.hpp"
 #include "runs/environment.hpp"
 #include "runs/measurement_folder.hpp"
+#include "sim/fitting/interval.hpp"
 #include "sim/platform.hpp"
 #include "sim/simulation.hpp"
 #include "worlds/shared_options.hpp"
@@ -90,7 +92,8 @@ class Output {
       : collective_(arguments.collective),
         folder_(arguments.out, arguments.overwrite, config, manifest_of(arguments, world)) {}
 
-  void add(const Measurement& m) {
+  /// sure: how sure the time is, on a platform that was fitted.
+  void add(const Measurement& m, const std::optional<sim::fitting::Uncertainty>& sure = {}) {
     using core::Unit;
     const auto say = [](double value, Unit unit) { return core::format_quantity(value, unit); };
     const std::size_t width = std::max<std::size_t>(collective_.size(), 20);
@@ -104,8 +107,11 @@ class Output {
                m.busiest_messages == 1 ? "message" : "messages");
     if (!m.explanation.empty()) fmt::print("  {}\n", m.explanation);
     if (!m.difference.empty()) fmt::print("  {}\n", m.difference);
+    if (sure) fmt::print("  {}\n", sim::fitting::interval_text(m.least_s(), *sure));
     std::fflush(stdout);
-    folder_.add(record_of(m));
+    core::Json record = record_of(m);
+    if (sure) record["spread"] = sure->spread;
+    folder_.add(std::move(record));
   }
 
   void finish() { folder_.finish({{"peak_memory_bytes", runs::peak_memory_bytes()}}); }
@@ -115,6 +121,16 @@ class Output {
   runs::MeasurementFolder folder_;
 };
 
+std::optional<sim::fitting::Uncertainty> uncertainty_of(const CollectiveArguments& arguments, const sim::Platform& platform,
+                                                        int workers, std::size_t floats) {
+  if (!platform.fit || workers == 1 || floats == 0) return std::nullopt;
+  predict::MeasuredRow row;
+  row.collective = arguments;
+  row.workers = workers;
+  row.floats = floats;
+  return sim::fitting::uncertainty_of(platform, predict::row_of_collective(row, platform), 0);
+}
+
 int run_emulated(CollectiveArguments& arguments, const std::string& config) {
   if (arguments.platform.empty() || arguments.workers.empty())
     throw core::ConfigError(
@@ -123,7 +139,10 @@ int run_emulated(CollectiveArguments& arguments, const std::string& config) {
   const sim::Platform platform = sim::read_platform(arguments.platform);
   Output output(arguments, config, "simulation");
   for (const int workers : arguments.workers)
-    for (const std::size_t count : floats) output.add(emulate(arguments, platform, workers, count));
+    for (const std::size_t count : floats) {
+      const Measurement measurement = emulate(arguments, platform, workers, count);
+      output.add(measurement, uncertainty_of(arguments, platform, workers, count));
+    }
   output.finish();
   return cli::success;
 }

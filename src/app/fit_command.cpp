@@ -16,6 +16,7 @@
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "predict/explanation.hpp"
+#include "predict/fit_task.hpp"
 #include "predict/measured_rows.hpp"
 #include "sim/fitting/fit.hpp"
 #include "sim/fitting/fitted_file.hpp"
@@ -27,15 +28,11 @@ namespace {
 
 using predict::explain;
 using predict::MeasuredRow;
-using predict::nodes_of;
 using predict::read_measured_rows;
-using predict::require_network;
-using predict::time_of;
 
 using sim::fitting::Estimate;
 using sim::fitting::Fit;
 using sim::fitting::Prediction;
-using sim::fitting::Reach;
 
 struct FitArguments {
   std::vector<std::string> files;
@@ -69,52 +66,6 @@ struct FitArguments {
         .off("text");
   }
 };
-
-/// What is fitted: the rows as the fit sees them, and the rates that they depend on.
-struct Task {
-  std::vector<sim::fitting::Row> rows;
-  std::vector<sim::fitting::Rate> rates;
-  std::vector<sim::Platform::Rate> of_models;
-};
-
-/// The number of the rate of a row's model, which is new if no row before has it; -1: the row gives it.
-int rate_of(const MeasuredRow& row, const sim::Platform& platform, Task& task) {
-  if (row.training->has_given_rate()) return -1;
-  const std::string& model = row.training->model();
-  for (std::size_t i = 0; i < task.of_models.size(); ++i)
-    if (task.of_models[i].model == model && task.of_models[i].series == row.series) return static_cast<int>(i);
-  const std::string name = core::format("rate of {}{}{}", model, row.series.empty() ? "" : " ", row.series);
-  double usual = 0;
-  for (const sim::Platform::Rate& rate : platform.rates)
-    if (rate.model == model && rate.series == row.series) usual = rate.samples_per_s;
-  try {
-    task.rates.push_back({name, usual > 0 ? usual : row.training->roofline_rate(platform)});
-  } catch (const core::ConfigError& error) {
-    throw core::ConfigError(core::format("{}: {}", row.where, error.what()));
-  }
-  task.of_models.push_back({model, row.series, 0});
-  return static_cast<int>(task.rates.size()) - 1;
-}
-
-sim::fitting::Row row_of(const MeasuredRow& row, int nodes) {
-  sim::fitting::Row made{.reach = nodes == 1 ? Reach::node : Reach::network, .by_nccl = row.collective.collective == "nccl"};
-  made.time = [&row](const sim::Platform& where, double) { return sim::fitting::Timed{time_of(row, where), 1}; };
-  return made;
-}
-
-Task task_of(const std::vector<MeasuredRow>& measured, const sim::Platform& platform) {
-  Task task;
-  for (const MeasuredRow& row : measured) {
-    require_network(row, platform);
-    sim::fitting::Row made =
-        row.training ? row.training->row(platform, rate_of(row, platform, task)) : row_of(row, nodes_of(row, platform));
-    made.name = core::format("{} {}", row.where, row.what);
-    made.measured_s = row.median_s();
-    made.fits = row.fits;
-    task.rows.push_back(std::move(made));
-  }
-  return task;
-}
 
 // ---- what is printed
 
@@ -253,7 +204,7 @@ int run(FitArguments& arguments, const CLI::App& parser) {
     fmt::print("{}\n", explain(measured, healthy, platform));
     return cli::success;
   }
-  Task task = task_of(measured, platform);
+  predict::FitTask task = predict::task_of(measured, platform);
   const Fit fit = sim::fitting::fit(platform, task.rows, task.rates, arguments.leave_one_out);
   for (std::size_t i = 0; i < task.of_models.size(); ++i) task.of_models[i].samples_per_s = fit.rates[i];
   std::int64_t fitted = 0;

@@ -394,6 +394,14 @@ double time_of(const MeasuredRow& row, sim::Platform platform) {
   return emulate_once(row.collective, platform, row.workers, row.floats).least_s();
 }
 
+sim::fitting::Row row_of_collective(const MeasuredRow& row, const sim::Platform& platform) {
+  using sim::fitting::Reach;
+  const Reach reach = row.workers == 1 ? Reach::device : nodes_of(row, platform) == 1 ? Reach::node : Reach::network;
+  sim::fitting::Row made{.name = row.what, .reach = reach, .by_nccl = row.collective.collective == "nccl"};
+  made.time = [row](const sim::Platform& where, double) { return sim::fitting::Timed{time_of(row, where), 1}; };
+  return made;
+}
+
 std::vector<MeasuredRow> read_measured_rows(const std::vector<std::string>& files, const std::string& operation) {
   constexpr std::size_t longest_output = 1 << 20;  // of nccl-tests
   Rows rows;

@@ -37,6 +37,9 @@ void require_network(const MeasuredRow& row, const sim::Platform& platform);
 /// Seconds of the row's collective operation on the platform, with as many nodes as it needs.
 double time_of(const MeasuredRow& row, sim::Platform platform);
 
+/// That operation as a row of a fit.
+sim::fitting::Row row_of_collective(const MeasuredRow& row, const sim::Platform& platform);
+
 /// The rows of files: tables of trainings and of collectives, and what nccl-tests prints. Several measurements of the same
 /// are one row. operation: of nccl-tests where its output does not say it, or "". Throws ConfigError, with file and line,
 /// for what is neither, for a file without rows, and for more different rows than can be fitted.

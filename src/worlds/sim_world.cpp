@@ -67,7 +67,7 @@ void SimWorldArguments::describe(core::OptionList& list, bool may_be_real) {
   if (!may_be_real && needs_platform) cluster.required().mark(core::OptionMark::common);
   if (one_number_of_workers) {
     const core::DescribedOption number =
-        list.number("workers", workers, {.least = 1, .most = 1000000}, "number of emulated workers")
+        list.number("workers", workers, {.least = 1, .most = 10000000}, "number of emulated workers")
             .mark(core::OptionMark::tabled, core::OptionMark::rescalable)
             .when(!among_ranks, only_ranks)
             .when(emulated, without_platform);

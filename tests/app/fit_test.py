@@ -110,6 +110,13 @@ class Fit(CliTest):
         self.refused(nccl_tests(1, sizes), "fewer than two ranks")
         self.refused(nccl_tests(8, {}), "has measured nothing")
 
+    def test_collectives_on_a_fitted_platform_have_intervals(self):
+        out = self.folder / "swept.toml"
+        self.fit(nccl_tests(16, {size: 40 + size / 180e3 for size in (8192, 1 << 24, 1 << 28)}), "--out", out, platform=NCCL, name="swept.txt")
+        done = run("collective", "--workers", "16,64", "--bytes", "1MB,64MB", "--collective", "nccl", "--platform", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(re.findall(r"\n  95 %: \S+ to \S+, 80 %: ", done.stdout)), 4)
+
     def test_two_files_are_one_fit(self):
         sizes = {size: 30 + size / 150e3 for size in (8192, 1 << 24, 1 << 28)}
         other = self.file(nccl_tests(16, sizes), "sizes.txt")
