@@ -1,7 +1,12 @@
 // Quantised gradients: what is written, against hand-written bytes, and how much.
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "backend/code_formulas.hpp"
+#include "backend/kernels/add_codes.hpp"
 #include "catch.hpp"
 #include "tests/backend/quantise_support.hpp"
 
