@@ -238,6 +238,19 @@ Platform::Fit read_fit(Section section) {
   return fit;
 }
 
+/// What is fitted must be there.
+void check_names(const Platform::Fit& fit, const Platform& platform) {
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < platform.rates.size(); ++i) known.insert(core::format("rate[{}]", i));
+  Platform copy = platform;
+  for (const fitting::Parameter& parameter : fitting::parameters())
+    if (parameter.in(copy) != nullptr) known.insert(parameter.name());
+  for (const std::string& name : fit.names)
+    if (!known.contains(name))
+      throw core::ConfigError(
+          core::format("platform file '{}', key fit.names: '{}' is no value of it that can be fitted", platform.file, name));
+}
+
 Platform::Storage read_storage(Section section) {
   Platform::Storage storage;
   storage.client_bytes_per_s = section.bandwidth("client_bandwidth");
@@ -388,6 +401,7 @@ Platform read_platform(const std::string& path) {
   if (auto failures = file.optional("failures")) platform.failures = read_failures(*failures);
   for (Section& section : file.list("fault")) platform.faults.push_back(read_fault(section, platform));
   file.done();
+  if (platform.fit) check_names(*platform.fit, platform);
   for (const auto& [name, spread] : platform.spreads)
     if (fitting::find_parameter(name) == nullptr)
       throw core::ConfigError(

@@ -44,6 +44,24 @@ double product(const std::vector<double>& left, const std::vector<std::vector<do
   return sum;
 }
 
+/// What the values add to the variance that the row depends on and that the fit does not have, as those of links after a fit
+/// to NCCL's times. Adds their names.
+double not_fitted(const Platform& platform, const Row& row, double rate, const Timed& timed,
+                  std::vector<std::string>& names) {
+  double variance = 0;
+  for (const Parameter& parameter : parameters()) {
+    Platform copy = platform;
+    const double* const value = parameter.in(copy);
+    if (value == nullptr || *value == 0 || std::ranges::count(platform.fit->names, parameter.name()) > 0 ||
+        !depends(row, parameter))
+      continue;
+    const double share = slope_of(platform, row, rate, timed.seconds, &parameter) * parameter.spread;
+    if (std::abs(share) > felt) names.push_back(parameter.name());
+    variance += share * share;
+  }
+  return variance;
+}
+
 }  // namespace
 
 double Uncertainty::factor(double of) const { return std::exp(of * spread); }
@@ -57,17 +75,15 @@ Uncertainty uncertainty_of(const Platform& platform, const Row& row, double rate
   for (std::size_t i = 0; i < fit.names.size(); ++i) {
     const Parameter* const parameter = find_parameter(fit.names[i]);
     const auto number = rate_number(fit.names[i]);
-    Platform copy = platform;
-    if (!number && (parameter == nullptr || parameter->in(copy) == nullptr))
-      throw core::ConfigError(core::format("platform '{}', key fit.names: '{}' is no value of it that can be fitted",
-                                           platform.name, fit.names[i]));
     const bool may_depend = number ? *number == row.rate : depends(row, *parameter);
     slopes.push_back(may_depend ? slope_of(platform, row, rate, timed.seconds, parameter) : 0);
     const double spread = std::sqrt(std::max(0., fit.covariance[i][i]));
     if (std::ranges::count(fit.unmeasured, fit.names[i]) > 0 && std::abs(slopes.back()) * spread > felt)
       result.unmeasured.push_back(fit.names[i]);
   }
-  result.known = std::sqrt(std::max(0., product(slopes, fit.covariance, slopes)));
+  const double variance =
+      product(slopes, fit.covariance, slopes) + not_fitted(platform, row, rate, timed, result.unmeasured);
+  result.known = std::sqrt(std::max(0., variance));
   result.slopes = std::move(slopes);
   result.timed = timed;
   result.reach = row.reach;

@@ -22,7 +22,7 @@ struct Uncertainty {
 };
 
 /// Of the row's time, whose `measured_s` is ignored; rate: as for Row::time. Runs it once for each value that it may depend
-/// on. Throws ConfigError if the platform has no section [fit], or one that names what this program does not know.
+/// on. Throws ConfigError if the platform has no section [fit].
 Uncertainty uncertainty_of(const Platform& platform, const Row& row, double rate);
 
 /// The spread that is left if the other row is measured, too.

@@ -116,6 +116,10 @@ class Fit(CliTest):
         done = run("collective", "--workers", "16,64", "--bytes", "1MB,64MB", "--collective", "nccl", "--platform", out)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(re.findall(r"\n  95 %: \S+ to \S+, 80 %: ", done.stdout)), 4)
+        ring = run("collective", "--workers", 16, "--bytes", "64MB", "--collective", "ring", "--platform", out)
+        self.assertRegex(ring.stdout, r"nobody has measured .*leaf\.bandwidth")
+        broken = self.file(out.read_text().replace('names = ["', 'names = ["leaf.colour", "', 1).replace("covariance = [[", "covariance = [[0, ", 1), "broken.toml")
+        self.assert_refused(run("platform", broken), "fit.")
 
     def test_two_files_are_one_fit(self):
         sizes = {size: 30 + size / 150e3 for size in (8192, 1 << 24, 1 << 28)}
