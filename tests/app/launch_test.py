@@ -252,7 +252,7 @@ class LaunchTest(CliTest):
         on_page = {name for name in re.findall(r"`(\w+)`", page) if name in names}
         refused, dependent = set(), set()
         for name in names:
-            task = [*self.options("bmuf", 15), "--collective", name]
+            task = [*self.options("bmuf", 10), "--collective", name]
             with self.subTest(collective=name):
                 job = self.launch(task, f"collective-{name}", 2)
                 if not job.await_state(""):
