@@ -128,6 +128,8 @@ TEST_CASE("codes of 16 bits are added as the numbers that they stand for, and ro
         wrong += !std::isnan(found);
       else if (is_beyond)
         wrong += !(std::isinf(found) && std::signbit(found) == std::signbit(exact));
+      else if (exact == 0)
+        wrong += code != 0;
       else
         wrong += code != (kind == Code::fp16 ? to_half(exact) : to_bfloat16(exact));
     }

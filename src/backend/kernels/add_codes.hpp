@@ -31,13 +31,20 @@ struct AddCodes {
   }
 
  private:
+  /// The same bits whatever a device does with NaN and with numbers below float's normal ones, for which it counts 0.
   PARAGRAD_HOST_DEVICE std::uint32_t sum(std::uint32_t left, std::uint32_t right) const {
-    const auto a = static_cast<std::uint16_t>(left), b = static_cast<std::uint16_t>(right);
-    if (code == Code::bf16) return to_bfloat16(from_bfloat16(a) + from_bfloat16(b));
-    constexpr float rounds_beyond = 65520;  // half-way from the largest number to the next
+    const bool is_half = code == Code::fp16;
+    const auto number = [is_half](std::uint32_t one) {
+      const auto bits = static_cast<std::uint16_t>(one);
+      return is_half ? from_half(bits) : (bits & 0x7F80) == 0 ? 0.f : from_bfloat16(bits);
+    };
+    constexpr float rounds_beyond = 65520, least_normal = 0x1p-126f;  // half-way from the largest of fp16 to the next
     constexpr std::uint32_t infinity = 0x7C00;
-    const float result = from_half(a) + from_half(b);
-    return std::abs(result) >= rounds_beyond ? infinity | (result < 0 ? 0x8000u : 0) : to_half(result);
+    const float result = number(left) + number(right), size = std::abs(result);
+    if (std::isnan(result)) return is_half ? 0x7E00 : 0x7FC0;
+    if (size < least_normal) return 0;
+    if (!is_half) return to_bfloat16(result);
+    return size >= rounds_beyond ? infinity | (result < 0 ? 0x8000u : 0) : to_half(result);
   }
 };
 
