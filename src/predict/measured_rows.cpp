@@ -3,121 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "cli/option_values.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
-#include "core/join.hpp"
-#include "core/numbers.hpp"
-#include "core/printable.hpp"
-#include "core/units.hpp"
 #include "data/csv_reader.hpp"
 #include "data/gzip_file.hpp"
+#include "predict/row_reader.hpp"
 
 namespace paragrad::predict {
 namespace {
-
-constexpr std::size_t most_rows = 1000;  // each of which takes seconds
-
-/// The rows so far; several measurements of the same are one.
-class Rows {
- public:
-  MeasuredRow* find(const std::string& key) {
-    const auto found = places_.find(key);
-    return found == places_.end() ? nullptr : &rows_[found->second];
-  }
-  MeasuredRow& add(const std::string& key, MeasuredRow row) {
-    if (rows_.size() == most_rows)
-      throw core::ConfigError(
-          core::format("{}: these are more than {} different measurements, too many for a fit", row.where, most_rows));
-    places_[key] = rows_.size();
-    rows_.push_back(std::move(row));
-    return rows_.back();
-  }
-  std::vector<MeasuredRow> take() {
-    for (MeasuredRow& row : rows_) std::ranges::sort(row.times_s);
-    return std::move(rows_);
-  }
-
- private:
-  std::map<std::string, std::size_t> places_;
-  std::vector<MeasuredRow> rows_;
-};
-
-/// Refuses with the place of what is wrong.
-class Place {
- public:
-  Place(const std::string& file, std::size_t line) : text_(core::format("'{}', line {}", core::printable(file), line)) {}
-
-  [[noreturn]] void refuse(const std::string& why) const { throw core::ConfigError(core::format("{}: {}", text_, why)); }
-
-  double positive(std::string_view name, const std::string& text) const {
-    constexpr double least = 1e-12, most = 1e15;
-    const auto number = core::number_of<double>(text);
-    if (!number || !(*number > 0))
-      refuse(core::format("{} is '{}', which is no number above 0", name, core::printable(text)));
-    if (*number < least || *number > most)
-      refuse(core::format("{} is {}, which is outside {} … {}", name, core::printable(text), least, most));
-    return *number;
-  }
-  int count(std::string_view name, const std::string& text) const {
-    constexpr int most = 1'000'000;
-    const auto number = core::number_of<int>(text);
-    if (!number || *number < 1 || *number > most)
-      refuse(core::format("{} is '{}', which is no whole number from 1 to {}", name, core::printable(text), most));
-    return *number;
-  }
-  double time(const std::string& text) const {
-    const double seconds = guarded<double>([&] { return core::parse_quantity(text, core::Unit::time); });
-    if (!(seconds > 0)) refuse(core::format("a time of '{}' is not above 0", core::printable(text)));
-    return seconds;
-  }
-
-  /// What the function returns; its ConfigError gets the place.
-  template <class T>
-  T guarded(const std::function<T()>& function) const {
-    try {
-      return function();
-    } catch (const core::ConfigError& error) {
-      refuse(error.what());
-    }
-  }
-
- private:
-  std::string text_;
-};
-
-comm::Operation operation_named(const std::string& name) { return comm::parse_operation(name); }
-
-/// The number of floats of an array whose length is given in bytes.
-std::size_t floats_of(const Place& place, double bytes) {
-  constexpr double most = 1e15;
-  const auto floats = static_cast<std::size_t>(std::clamp(bytes, 0., most) / sizeof(float));
-  if (bytes > most || static_cast<double>(floats) * sizeof(float) != bytes || floats == 0)
-    place.refuse(core::format("{} bytes are not a whole number of float32 values (4 bytes each)", bytes));
-  return floats;
-}
-
-MeasuredRow collective_row(const Place& place, const std::string& operation, const std::string& algorithm, int workers,
-                           double bytes) {
-  MeasuredRow row;
-  if (workers < 2) place.refuse("a collective operation of one worker takes no time: give two or more");
-  row.workers = workers;
-  row.floats = floats_of(place, bytes);
-  row.collective.operation = operation;
-  row.collective.collective = algorithm;
-  row.collective.device = "meta";
-  row.collective.repeat = 1;
-  place.guarded<void>([&] { comm::check_algorithm(operation_named(operation), algorithm); });
-  row.what = core::format("{} of {} on {}", operation, core::format_quantity(bytes, core::Unit::bytes), workers);
-  return row;
-}
-
-// ---- tables
 
 /// The columns that hold what was measured; all others say of what.
 constexpr std::string_view measures[] = {"samples_per_s", "s_per_step", "time"};
@@ -238,10 +133,6 @@ std::vector<std::string> names_of(const std::string& file, const data::CsvRecord
   return names;
 }
 
-std::string where_of(const std::string& file, std::size_t line) {
-  return core::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
-}
-
 void read_table(const std::string& path, Rows& rows) {
   data::GzipFile file(path);
   data::CsvReader reader(file, '\0');
@@ -267,98 +158,6 @@ void read_table(const std::string& path, Rows& rows) {
     if (const double time_s = measured(place, *row, given); time_s > 0) row->times_s.push_back(time_s);
   }
   if (is_empty) throw core::ConfigError(core::format("'{}' has names of columns, and no row", core::printable(path)));
-}
-
-// ---- nccl-tests
-
-/// What its output says of the workers: "#  Rank  3 Group  0 Pid  512 on host-a device  3 [0x86] NVIDIA H100".
-bool is_rank(const std::string& line) {
-  return line.find(" Rank ") != std::string::npos && line.find(" Pid ") != std::string::npos;
-}
-
-constexpr std::string_view programs[][2] = {{"all_reduce_perf", "allreduce"},
-                                            {"all_gather_perf", "all_gather"},
-                                            {"reduce_scatter_perf", "reduce_scatter"},
-                                            {"broadcast_perf", "broadcast"},
-                                            {"alltoall_perf", "all_to_all"}};
-
-/// By what the names of the program say, and else by the reduction and the ratio of the two bandwidths.
-std::string operation_of(const Place& place, const std::string& reduction, double ratio, int workers) {
-  const double share = 1 - 1. / workers;
-  const bool twice = std::abs(ratio - 2 * share) < 0.02, once = std::abs(ratio - share) < 0.02;
-  if (workers > 2 && reduction == "sum" && twice) return "allreduce";
-  if (workers > 2 && reduction == "sum" && once) return "reduce_scatter";
-  place.refuse("this does not say which operation nccl-tests measured: give it with --operation");
-}
-
-struct NcclLine {
-  std::size_t number;
-  double bytes, time_us, algorithm, bus;  // GB/s
-  std::string reduction;
-
-  /// Whether the columns are those that they are taken for.
-  bool is_consistent() const {
-    constexpr double rounding = 0.06, readable = 0.5;
-    return algorithm < readable || std::abs(bytes / time_us / 1e3 / algorithm - 1) < rounding;
-  }
-};
-
-std::optional<NcclLine> nccl_line(const std::string& line, std::size_t number) {
-  std::istringstream fields(line);
-  NcclLine one{.number = number, .bytes = 0, .time_us = 0, .algorithm = 0, .bus = 0, .reduction = {}};
-  double count = 0;
-  std::string type, root;
-  if (!(fields >> one.bytes >> count >> type >> one.reduction >> root >> one.time_us >> one.algorithm >> one.bus)) return {};
-  return one.bytes < sizeof(float) || !(one.time_us > 0) ? std::nullopt : std::optional(one);
-}
-
-/// What nccl-tests has printed.
-struct NcclOutput {
-  int workers = 0;
-  std::string operation;  // as its program's name says; "" if it does not stand there
-  std::vector<NcclLine> lines;
-};
-
-NcclOutput parse_nccl_tests(const std::string& path, const std::string& text) {
-  NcclOutput output;
-  std::istringstream stream(text);
-  std::string line;
-  for (std::size_t number = 1; std::getline(stream, line); ++number) {
-    const Place place(path, number);
-    if (is_rank(line)) {
-      if (!output.lines.empty()) place.refuse("here begins another output of nccl-tests: give it as a file of its own");
-      ++output.workers;
-    }
-    for (const auto& [program, name] : programs)
-      if (line.find(program) != std::string::npos) output.operation = name;
-    const auto one = nccl_line(line, number);
-    if (!one) continue;
-    if (!one->is_consistent()) place.refuse("the bandwidth is not the size over the time, as in the columns of nccl-tests");
-    output.lines.push_back(*one);
-  }
-  return output;
-}
-
-void read_nccl_tests(const std::string& path, const std::string& text, std::string operation, Rows& rows) {
-  const NcclOutput output = parse_nccl_tests(path, text);
-  const Place beginning(path, 1);
-  if (output.workers < 2) beginning.refuse("nccl-tests ran on fewer than two ranks, or its lines '# Rank …' are missing");
-  if (output.lines.empty()) beginning.refuse("nccl-tests has measured nothing");
-  if (!operation.empty() && !output.operation.empty() && operation != output.operation)
-    beginning.refuse(core::format("this is the output of {}, not of {}", output.operation, operation));
-  if (operation.empty()) operation = output.operation;
-  const NcclLine& longest = output.lines.back();
-  if (operation.empty())
-    operation = operation_of(Place(path, longest.number), longest.reduction,
-                             longest.algorithm > 0.5 ? longest.bus / longest.algorithm : 0, output.workers);
-  for (const NcclLine& one : output.lines) {
-    const double whole = std::floor(one.bytes / sizeof(float)) * sizeof(float);
-    MeasuredRow made = collective_row(Place(path, one.number), operation, "nccl", output.workers, whole);
-    made.where = where_of(path, one.number);
-    const std::string key = core::format("{} {} {}", operation, output.workers, whole);
-    MeasuredRow* const row = rows.find(key);
-    (row != nullptr ? *row : rows.add(key, std::move(made))).times_s.push_back(one.time_us * 1e-6);
-  }
 }
 
 /// Whether the beginning of a file is that of nccl-tests.
