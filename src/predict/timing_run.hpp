@@ -38,9 +38,8 @@ class TimingRun {
     double exchange = 0;       ///< share of the time in which workers communicate and do not compute
   };
 
-  /// On a platform with as many nodes as the workers need. rate: of one device, in samples per second; 0: by the roofline.
-  /// Where the rate is 0, --device-rate counts if it is given.
-  /// compute_scale: a factor on the times of computing. Throws ConfigError.
+  /// On a platform with as many nodes as the workers need. rate: of one device, in samples per second; 0: as --device-rate
+  /// says, or else the roofline. compute_scale: a factor on the times of computing. Throws ConfigError.
   Times time(const sim::Platform& platform, double rate, double compute_scale = 1) const;
 
   bool has_given_rate() const;  ///< by --device-rate
