@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints the options with which ctest leaves out tests that a commit need not run: drawn.py BUILD
 
-Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, half; of the programs under sanitizers, which every
-commit also runs without them, two thirds. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, two, or three,
-consecutive commits at least one runs each of them; of six where `.ci/run` gives every fourth commit to ThreadSanitizer instead. What has
+Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, and of the programs under sanitizers, which every
+commit also runs without them, four fifths. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, or five,
+consecutive commits at least one runs each of them; of ten where `.ci/run` gives every fourth commit to ThreadSanitizer instead. What has
 changed since the last commit that passed is run, too, and so are the experiments whose runs are needed. ALL=1 leaves out nothing. With
 --targets, prints the programs under sanitizers that are needed.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from history import ROOT, changed_since, git, last_passed
 
 EVERY = 10
-SLOW_EVERY, SANITIZED_EVERY = 2, 3
+SLOW_EVERY, SANITIZED_EVERY = 5, 5
 PROGRAM = "program:"  # the label that says which program a test under sanitizers runs
 RUNS = "runs_of_"  # the fixtures of tests/CMakeLists.txt
 OTHERS = {"experiments/harness": "experiments_recheck", "experiments/page": "report_browser", "notebooks": "notebooks_execute"}
