@@ -4,9 +4,12 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "comm/collectives/nccl.hpp"
 #include "sim/compute/foreseen_times.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/messages/carrier.hpp"
@@ -51,6 +54,7 @@ struct Cluster {
   int workers_per_node;
   Windows windows;
   std::array<Meeting, 2> meetings;                                                               // of each channel
+  std::map<std::pair<comm::Operation, std::size_t>, comm::NcclChoice> nccl_choices;              // by bytes
   std::shared_ptr<comm::TrafficMeter> service_traffic = std::make_shared<comm::TrafficMeter>();  // of all services
   std::vector<comm::TrafficReport> posted;                                                       // by each worker
   std::exception_ptr untold;  // the first error of a task or service that was never joined

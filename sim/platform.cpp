@@ -179,6 +179,17 @@ comm::NcclFacts::Measured read_measured(Section& section, const std::string& lev
   return measured;
 }
 
+void read_reduction(Section section, Platform::Reduction& reduction) {
+  constexpr std::int64_t most_in_flight = 64, shortest = 4096;
+  comm::Cutting& cut = reduction.cutting;
+  const std::int64_t bytes = section.bytes("segment", shortest, static_cast<double>(cut.segment_floats * sizeof(float)));
+  cut.segment_floats = static_cast<std::size_t>(bytes) / sizeof(float);
+  cut.in_flight =
+      static_cast<std::size_t>(section.whole("in_flight", 2, most_in_flight, static_cast<std::int64_t>(cut.in_flight)));
+  reduction.launches = section.flag("launches", true);
+  section.done();
+}
+
 comm::NcclFacts read_nccl(Section section) {
   comm::NcclFacts facts;
   const std::string word = section.word("generation");
@@ -387,6 +398,7 @@ Platform read_platform(const std::string& path) {
   read_levels(file, platform);
   read_message(file.required("message"), platform.message);
   for (Section& section : file.list("size_class")) read_size_class(section, platform.size_classes);
+  if (auto reduction = file.optional("reduction")) read_reduction(*reduction, platform.reduction);
   if (auto nccl = file.optional("nccl")) {
     for (const char* const key : {"sharpness", "network_sharpness"})
       if (nccl->has(key)) platform.stated.insert(core::format("nccl.{}", key));

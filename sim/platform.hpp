@@ -60,6 +60,12 @@ struct Platform {
   Leaf leaf;                  ///< two nodes at one leaf switch
   double core_latency_s = 0;  ///< two nodes at different leaf switches
 
+  /// How collectives made of messages add, by this program or by the library that it stands for.
+  struct Reduction {
+    comm::Cutting cutting{};
+    bool launches = true;  ///< each addition is a kernel of its own; false: part of one that runs all the time
+  } reduction;
+
   std::optional<comm::NcclFacts> nccl;  ///< for timing runs with its collectives
 
   /// What the training program costs beside kernels and messages.

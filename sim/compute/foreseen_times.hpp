@@ -33,13 +33,23 @@ class ForeseenTimes {
     return steps_s == 0 ? scaled : std::min(never, scaled + from_seconds(steps_s));
   }
 
-  /// The same; nothing if noise makes every computation's its own.
-  std::optional<Time> of(const backend::WorkMeter& work) const {
-    if (platform_.noise.rank_sigma > 0 || platform_.noise.step_sigma > 0) return std::nullopt;
-    return without_noise(work);
+  /// Of kernels of a collective, without noise.
+  Time in_collective(const backend::WorkMeter& work) const {
+    const Time kernels = roofline_.duration(work);
+    if (platform_.reduction.launches) return kernels;
+    double calls = 0;
+    for (std::size_t kind = 0; kind < static_cast<std::size_t>(backend::KernelKind::count); ++kind)
+      calls += static_cast<double>(work.of(static_cast<backend::KernelKind>(kind)).calls);
+    return std::max<Time>(0, kernels - from_seconds(calls * platform_.device.launch_s));
   }
 
-  /// Of adding `floats` floats on a device.
+  /// The same; nothing if noise makes every computation's its own.
+  std::optional<Time> of_collective(const backend::WorkMeter& work) const {
+    if (platform_.noise.rank_sigma > 0 || platform_.noise.step_sigma > 0) return std::nullopt;
+    return in_collective(work);
+  }
+
+  /// Of adding `floats` floats on a device, in a collective.
   Time of_sum(std::size_t floats) {
     const auto [found, is_new] = of_sums_.try_emplace(floats);
     if (!is_new) return found->second;
@@ -48,7 +58,7 @@ class ForeseenTimes {
     counting_->run(backend::Add{data.span(), data.span()});
     backend::WorkMeter work = counting_->meter();
     work -= before;
-    return found->second = roofline_.duration(work);
+    return found->second = in_collective(work);
   }
 
  private:

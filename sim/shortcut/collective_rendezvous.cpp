@@ -69,7 +69,7 @@ std::vector<CollectiveRendezvous::Notes> CollectiveRendezvous::take_notes() cons
   std::vector<Notes> notes;
   for (std::size_t part = 0; part < parts; ++part)
     notes.push_back({core::part_of(members_.size(), parts, part).of(std::span<Member* const>(members_)),
-                     [this](const backend::WorkMeter& work) { return context_.times.of(work); }});
+                     [this](const backend::WorkMeter& work) { return context_.times.of_collective(work); }});
   std::vector<std::future<void>> others;
   for (Notes& of_some : notes | std::views::drop(1))
     others.push_back(std::async(std::launch::async, [&of_some] { of_some.take(); }));

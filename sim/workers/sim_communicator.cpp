@@ -105,9 +105,11 @@ void SimCommunicator::library_routine(comm::Library library, comm::Operation ope
   const bool all_alike = operation != comm::Operation::all_to_all;  // elsewhere some may have nothing
   if (size() == 1 || (data.empty() && all_alike)) return;
   stop_if_dead();
-  const comm::Surroundings where = surroundings().value();  // as there is a device for each
-  const auto longest = static_cast<double>(std::max(send.size_bytes(), data.size_bytes()));
-  const comm::NcclChoice choice = comm::nccl_choice(operation, size(), longest, where);
+  const std::size_t longest = std::max(send.size_bytes(), data.size_bytes());
+  const auto [known, is_new] = cluster_.nccl_choices.try_emplace({operation, longest});
+  if (is_new)  // there are surroundings, as there is a device for each worker
+    known->second = comm::nccl_choice(operation, size(), static_cast<double>(longest), surroundings().value());
+  const comm::NcclChoice& choice = known->second;
   const auto moved = [&](std::size_t bytes) {
     return static_cast<std::uint64_t>(std::llround(choice.sent_share * static_cast<double>(bytes)));
   };
@@ -162,7 +164,7 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
     const backend::WorkMeter before = device().meter();
     const Time start = cluster_.engine.own_time();
     const std::uint64_t number = computations_++;
-    cluster_.engine.compute(pace_.of_computation(start, cluster_.times.without_noise(expected, scale), number), whole_task,
+    cluster_.engine.compute(pace_.of_computation(start, time_of(expected, scale), number), whole_task,
                             [&] { return pace_.of_computation(start, time_since(before, scale), number); });
   }
   stop_if_dead();
@@ -192,7 +194,7 @@ void SimCommunicator::run_here(const std::function<void()>& task, double scale,
     const backend::WorkMeter before = device().meter();
     task();
     device().finish();
-    const Time time = work ? cluster_.times.without_noise(*work, scale) : time_since(before, scale);
+    const Time time = work ? time_of(*work, scale) : time_since(before, scale);
     spend(pace_.of_computation(cluster_.engine.own_time(), time, computations_++));
   }
   stop_if_dead();
@@ -215,7 +217,11 @@ void SimCommunicator::spend(Time time) {
 Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {
   backend::WorkMeter work = device().meter();
   work -= before;
-  return cluster_.times.without_noise(work, scale);
+  return time_of(work, scale);
+}
+
+Time SimCommunicator::time_of(const backend::WorkMeter& work, double scale) const {
+  return collectives_ > 0 ? cluster_.times.in_collective(work) : cluster_.times.without_noise(work, scale);
 }
 
 }  // namespace paragrad::sim

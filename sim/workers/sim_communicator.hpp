@@ -30,6 +30,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
         first_tag_(channel * tags_per_channel),
         pace_(cluster.platform, rank, channel) {
     set_workers_per_node(cluster.workers_per_node);
+    set_cutting(cluster.platform.reduction.cutting);
     set_membership(*this);
     set_simulated_time(*this);
   }
@@ -75,6 +76,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void count(const comm::Received& received);
   void finish_what_is_received();
   Time time_since(const backend::WorkMeter& before, double scale = 1);
+  Time time_of(const backend::WorkMeter& work, double scale) const;  ///< without noise
 
   Cluster& cluster_;
   int first_tag_;

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "comm/cutting.hpp"
+
 namespace paragrad::comm {
 
 /// One kind of connection between two workers. A message of b bytes takes latency + overhead + b / bandwidth. The overhead
@@ -41,6 +43,7 @@ struct Surroundings {
   int workers_per_node = 1;
   int links_per_node = 1;  ///< to the other nodes; each worker uses one of them, so more than workers_per_node do not help
   std::optional<NcclFacts> nccl{};
+  Cutting cutting{};
 };
 
 }  // namespace paragrad::comm

@@ -53,6 +53,13 @@ std::unique_ptr<optim::Schedule> schedule_of(const TrainingOptions& options, con
   return optim::make_schedule(schedule);
 }
 
+/// In a timing run with NCCL's collectives its broadcast, too, for which workers send no messages.
+comm::Broadcast broadcast_of(const TrainingOptions& options) {
+  const auto collective = options.strategy_settings.find("collective");
+  const bool is_nccl = collective != options.strategy_settings.end() && collective->second.text() == "nccl";
+  return comm::Broadcast(is_nccl && !options.computes ? "nccl" : "scatter_all_gather");
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const TrainingOptions& options_,
@@ -69,6 +76,7 @@ TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const 
       loop(worker, options, input, blocks, times),
       schedule(schedule_of(options, loop)),
       evaluator(worker, blocks.learner(), blocks.cost(), input, [this](std::span<double> values) { return add_up(values); }),
+      broadcast(broadcast_of(options)),
       minibatch(options.minibatch) {
   result.pretraining_s = output.earlier_s;
   result.pretraining_samples = output.earlier_samples;

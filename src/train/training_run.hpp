@@ -50,7 +50,7 @@ struct TrainingRun {
   EpochLoop loop;
   std::unique_ptr<optim::Schedule> schedule;
   Evaluator evaluator;
-  comm::Broadcast broadcast{"scatter_all_gather"};  ///< of models and the like
+  comm::Broadcast broadcast;  ///< of models and the like
 
   int epoch = 1;
   std::size_t block = 0;  ///< of the epoch, the next to be trained

@@ -30,10 +30,13 @@ std::vector<float> drawn_contribution(int rank, std::size_t length) {
   return {mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(length)};
 }
 
-std::vector<std::string> hashes(const std::string& algorithm, int workers, std::size_t length, std::int64_t eager_bytes) {
+std::vector<std::string> hashes(const std::string& algorithm, int workers, std::size_t length, std::int64_t eager_bytes,
+                                const Platform::Reduction& reduction = {}) {
   std::vector<std::string> result(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(algorithm);
-  run(platform_of((workers + 1) / 2, 2, {1e-6, 6e9}, {2e-6, 3e9}, eager_bytes), workers, {}, [&](comm::Worker& worker) {
+  Platform platform = platform_of((workers + 1) / 2, 2, {1e-6, 6e9}, {2e-6, 3e9}, eager_bytes);
+  platform.reduction = reduction;
+  run(platform, workers, {}, [&](comm::Worker& worker) {
     auto data = drawn_contribution(worker.rank(), length);
     (*allreduce)(worker.comm(), data);
     result[static_cast<std::size_t>(worker.rank())] = hash_of(data);
@@ -51,6 +54,42 @@ TEST_CASE("no collective relies on buffering: all messages eager, or none, gives
   const auto buffered = hashes(algorithm, workers, length, std::numeric_limits<std::int64_t>::max());
   CHECK(hashes(algorithm, workers, length, 0) == buffered);
   CHECK(buffered == std::vector<std::string>(static_cast<std::size_t>(workers), buffered[0]));
+}
+
+TEST_CASE("how a platform cuts reductions changes no bit and leads to no deadlock", "[sim]") {
+  const std::string algorithm = GENERATE(from_range(own_algorithms()));
+  const int workers = GENERATE(2, 3, most_workers);
+  const std::int64_t eager = GENERATE(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+  const std::size_t segment = GENERATE(1024u, 20'000u), in_flight = GENERATE(2u, 5u);
+  CAPTURE(algorithm, workers, eager, segment, in_flight);
+  const Platform::Reduction reduction{.cutting = {segment, in_flight}, .launches = false};
+  CHECK(hashes(algorithm, workers, longest, eager, reduction) == hashes(algorithm, workers, longest, eager));
+}
+
+TEST_CASE("a platform cuts reductions as its section says, and its additions need no launch if it says so", "[sim]") {
+  const comm::ReduceScatter ring("ring");
+  struct Seen {
+    double time_s = 0;
+    std::uint64_t messages = 0;
+  };
+  const auto of = [&](const Platform::Reduction& reduction) {
+    Platform platform = uncontended(2, {1e-6, 1e9}, 0);
+    platform.device.launch_s = 1e-3;
+    platform.reduction = reduction;
+    Seen seen;
+    run(platform, 2, {.device = "meta"}, [&](comm::Worker& worker) {
+      core::Arena data = worker.device().allocate(100'000);
+      ring(worker.comm(), comm::Parts::even(100'000, 2), data.span());
+      if (worker.rank() == 0) seen = {worker.comm().now_s(), worker.comm().traffic().messages};
+    });
+    return seen;
+  };
+  const Seen whole = of({}), cut = of({.cutting = {10'000, 2}}), quiet = of({.cutting = {10'000, 2}, .launches = false});
+  CHECK(whole.messages == 1);
+  CHECK(cut.messages == 5);
+  CHECK(whole.time_s == Approx(0.2e-3 + 1e-3).epsilon(0.01));
+  CHECK(cut.time_s == Approx(0.2e-3 / 5 + 5e-3).epsilon(0.01));  // one arrives while another is added
+  CHECK(quiet.time_s == Approx(0.2e-3).epsilon(0.05));
 }
 
 TEST_CASE("no other operation relies on buffering, and all give in the simulator what plain loops give", "[sim]") {

@@ -51,6 +51,10 @@ latency_factor = 1.5
 [[size_class]]
 from = "1kB"
 bandwidth_factor = 0.5
+[reduction]
+segment = "524288B"
+in_flight = 8
+launches = false
 [nccl]
 generation = "hopper"
 channels = 16

@@ -196,6 +196,7 @@ Platform drawn_platform(const core::RandomStream& random, int workers) {
   }
   if (below(4) == 0) platform.size_classes = {{0, between(0.5, 2), 1}, {20'000, between(0.5, 2), between(0.5, 1)}};
   if (below(4) == 0) platform.noise = {1, between(0, 0.1), between(0, 0.1)};
+  if (below(2) == 0) platform.reduction = {{1000 + below(100'000), 2 + below(5)}, below(2) == 0};
   platform.message.handshake = below(2) == 0;
   platform.message.eager_bytes = std::vector<std::int64_t>{0, 1000, 8192, 300'000}[below(4)];
   return platform;

@@ -18,8 +18,7 @@ Tree binary_tree(int rank, int size);
 std::array<Tree, 2> complementary_trees(int rank, int size);
 int second_root(int size);
 
-/// Segment length in floats for the half of an array of `floats` that passes through one tree: short enough that all levels
-/// work at once.
-std::size_t double_tree_segment(std::size_t floats, int size);
+/// For the half of an array, `floats` long, that passes through one tree: segments so short that all levels work at once.
+Cutting double_tree_cutting(std::size_t floats, int size, const Cutting& at_most);
 
 }  // namespace paragrad::comm::collectives

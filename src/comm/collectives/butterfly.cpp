@@ -4,7 +4,6 @@
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/fold.hpp"
-#include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
@@ -32,10 +31,11 @@ class ButterflyAllreduce : public Allreduce {
 
   static void exchange(Communicator& comm, const Fold& fold, std::span<float> data) {
     const std::size_t rounds = std::countr_zero(static_cast<unsigned>(fold.active));
-    const std::size_t segments = segment_count(data.size());
+    const Cutting& cut = comm.cutting();
+    const std::size_t segments = cut.segments(data.size());
     exchange_and_add(comm, rounds * segments, data.size(), segments, [&](std::size_t k) {
       const int peer = fold.rank ^ (1 << (k / segments));
-      const auto segment = segment_of(data, k % segments);
+      const auto segment = cut.segment(data, k % segments);
       return Exchange{peer, segment, peer, segment};
     });
   }

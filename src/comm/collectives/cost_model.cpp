@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "comm/collectives/segments.hpp"
-
 namespace paragrad::comm::collectives {
 
 int log2_floor(int n) { return std::bit_width(static_cast<unsigned>(n)) - 1; }
@@ -48,9 +46,9 @@ double burst_s(const Wire& link, int messages, double bytes, double in_flight) {
   return link.latency_s + one + (messages - 1) * each;
 }
 
-double windowed_burst_s(const Wire& link, int messages, double bytes) {
-  const std::size_t window = short_messages_in_flight(static_cast<std::size_t>(bytes / sizeof(float)));
-  return burst_s(link, messages, bytes, static_cast<double>(window));
+double CostModel::windowed_burst_s(int messages, double length) const {
+  const std::size_t window = where.cutting.messages_in_flight(static_cast<std::size_t>(length / sizeof(float)));
+  return burst_s(slowest_wire(), messages, length, static_cast<double>(window));
 }
 
 Cost way_back(const Cost& both) { return {both.steps / 2, both.messages / 2, both.busiest_bytes, both.time_s / 2, 0}; }

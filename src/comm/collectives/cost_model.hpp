@@ -33,6 +33,9 @@ struct CostModel {
   /// Time if every worker of a node sends a part to every worker of the other nodes.
   double between_nodes_s(double part) const;
 
+  /// Time of `messages` messages on the slowest link, as many in flight as Cutting::messages_in_flight says.
+  double windowed_burst_s(int messages, double length) const;
+
   /// Cost of Fold: the workers beyond the last power of two give their array away beforehand and get it back afterwards.
   Cost folded() const;
 };
@@ -49,9 +52,6 @@ inline double message_s(const Wire& link, double bytes) { return link.latency_s 
 
 /// Time of `messages` messages on one worker's link, `in_flight` at a time.
 double burst_s(const Wire& link, int messages, double bytes, double in_flight);
-
-/// The same for algorithms that keep short_messages_in_flight().
-double windowed_burst_s(const Wire& link, int messages, double bytes);
 
 /// What an allreduce costs on the way back: as many messages as on the way in and no additions. For algorithms whose busiest
 /// worker sends only then.

@@ -33,10 +33,10 @@ std::array<Tree, 2> complementary_trees(int rank, int size) {
   return {binary_tree(rank, size), second};
 }
 
-std::size_t double_tree_segment(std::size_t floats, int size) {
-  constexpr std::size_t least = 8192;  // 32 kB
+Cutting double_tree_cutting(std::size_t floats, int size, const Cutting& at_most) {
+  const std::size_t least = std::min<std::size_t>(8192, at_most.segment_floats);  // 32 kB
   const auto depth = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(size - 1)));
-  return std::clamp(floats / std::max<std::size_t>(4 * depth, 1) + 1, least, segment_floats);
+  return {std::clamp(floats / std::max<std::size_t>(4 * depth, 1) + 1, least, at_most.segment_floats), at_most.in_flight};
 }
 
 namespace {
@@ -59,11 +59,15 @@ class DoubleTreeAllreduce : public Allreduce {
 
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    add_up(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
+    add_up(comm, strands(comm, data), cutting(comm, data));
   }
 
   void do_all_gather(Communicator& comm, std::span<float> data) const override {
-    spread_down(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
+    spread_down(comm, strands(comm, data), cutting(comm, data));
+  }
+
+  static Cutting cutting(const Communicator& comm, std::span<float> data) {
+    return double_tree_cutting((data.size() + 1) / 2, comm.size(), comm.cutting());
   }
 
   static std::array<Strand, 2> strands(const Communicator& comm, std::span<float> data) {
@@ -78,7 +82,8 @@ Cost double_tree_cost(Operation, const CostModel& model) {
   const bool one_link = per_node > 1 && model.where.links_per_node == 1;
   const double half = model.bytes / 2;
   const auto floats = static_cast<std::size_t>(std::ceil(half / sizeof(float)));
-  const double segment = std::min(half, static_cast<double>(sizeof(float) * double_tree_segment(floats, model.workers)));
+  const std::size_t longest = double_tree_cutting(floats, model.workers, model.where.cutting).segment_floats;
+  const double segment = std::min(half, static_cast<double>(sizeof(float) * longest));
   const double others = half / segment - 1;
   // An inner worker receives two segments, one of each child, in the time of two; only the root has a single child.
   double fill_s = 0, turn_s = 0;

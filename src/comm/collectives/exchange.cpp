@@ -1,9 +1,9 @@
 #include "comm/collectives/exchange.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "comm/collectives/receive_add.hpp"
-#include "comm/collectives/segments.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
@@ -14,8 +14,8 @@ void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest
     const Exchange e = exchange(k);
     return ReceiveAdd::Message{e.from, e.incoming};
   });
-  const std::size_t ahead = std::min(lead, messages_in_flight);
-  std::array<Sends, messages_in_flight> sends{Sends(comm), Sends(comm)};
+  const std::size_t ahead = std::min(lead, comm.cutting().in_flight);
+  std::vector<Sends> sends(ahead, Sends(comm));
   std::size_t next_to_start = 0, next_to_finish = 0;  // of sends
   for (std::size_t added = 0, sent = 0; added < count; ++added) {
     if (arrivals.posted() < alike) {
@@ -35,18 +35,20 @@ void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest
 }
 
 void send_segments(Communicator& comm, int to, std::span<const float> data) {
+  const Cutting& cut = comm.cutting();
   Sends sends(comm);
-  for (std::size_t k = 0; k < segment_count(data.size()); ++k) {
-    sends.finish_all_but(messages_in_flight - 1);
-    sends.start(to, segment_of(data, k));
+  for (std::size_t k = 0; k < cut.segments(data.size()); ++k) {
+    sends.finish_all_but(cut.in_flight - 1);
+    sends.start(to, cut.segment(data, k));
   }
   sends.finish();
 }
 
 void add_from(Communicator& comm, int from, std::span<float> data) {
-  const std::size_t count = segment_count(data.size());
+  const Cutting& cut = comm.cutting();
+  const std::size_t count = cut.segments(data.size());
   ReceiveAdd arrivals(comm, count, data.size(), [&](std::size_t k) {
-    return ReceiveAdd::Message{from, segment_of(data, k)};
+    return ReceiveAdd::Message{from, cut.segment(data, k)};
   });
   for (std::size_t k = 0; k < count; ++k) arrivals.add_next();
 }

@@ -4,7 +4,6 @@
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/fold.hpp"
-#include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
@@ -26,18 +25,19 @@ class HalvingDoublingAllreduce : public Allreduce {
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
+    const Cutting& cut = comm.cutting();
     fold.in(comm, data);
     if (fold.outside()) return;
     for (const Halving& h : halvings(fold, data.size())) {
       if (h.peer == fold.rank) continue;
       const auto given = h.given.of(data);
       const auto kept = h.kept.of(data);
-      const std::size_t count = segment_count(std::max(given.size(), kept.size()));
+      const std::size_t count = cut.segments(std::max(given.size(), kept.size()));
       const auto exchange = [&](std::size_t k) {
-        return Exchange{h.peer, segment_of(given, k), h.peer, segment_of(kept, k)};
+        return Exchange{h.peer, cut.segment(given, k), h.peer, cut.segment(kept, k)};
       };
-      const std::size_t whole_segments = std::min(given.size(), kept.size()) / segment_floats;
-      exchange_and_add(comm, count, kept.size(), messages_in_flight, exchange, whole_segments);
+      const std::size_t whole_segments = std::min(given.size(), kept.size()) / cut.segment_floats;
+      exchange_and_add(comm, count, kept.size(), cut.in_flight, exchange, whole_segments);
     }
   }
 

@@ -15,7 +15,7 @@ using ParameterServerAllreduce = RootedAllreduce<star>;
 Cost parameter_server_cost(Operation, const CostModel& model) {
   const int others = model.workers - 1;
   const std::uint64_t most = whole(others * model.bytes);
-  const double way_s = windowed_burst_s(model.slowest_wire(), others, model.bytes);
+  const double way_s = model.windowed_burst_s(others, model.bytes);
   return {2, 2 * count(others), most, 2 * way_s, most};
 }
 

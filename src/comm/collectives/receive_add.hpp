@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "comm/collectives/segments.hpp"
 #include "comm/communicator.hpp"
 #include "comm/tags.hpp"
 
@@ -21,9 +20,9 @@ class ReceiveAdd {
     int tag = collective_tag;
   };
 
-  /// largest: an upper bound on the messages' length, in elements.
+  /// largest: an upper bound on the messages' length, in elements. in_flight: 0: as the communicator's cutting says.
   ReceiveAdd(Communicator& comm, std::size_t count, std::size_t largest, std::function<Message(std::size_t)> message,
-             std::size_t in_flight = messages_in_flight);
+             std::size_t in_flight = 0);
 
   /// Waits for the next message and adds it.
   void add_next();

@@ -2,7 +2,6 @@
 
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
-#include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
@@ -36,13 +35,14 @@ struct Ring {
 
 void ring_reduce_scatter(Communicator& comm, const Parts& parts, std::span<float> array) {
   const Ring ring(comm, parts, array);
-  const std::size_t segments = segment_count(parts.largest());
+  const Cutting& cut = comm.cutting();
+  const std::size_t segments = cut.segments(parts.largest());
   const std::size_t count = (ring.size - 1) * segments;
   // What is sent in a step was added one step before: `segments` exchanges ago.
   exchange_and_add(comm, count, parts.largest(), segments, [&](std::size_t k) {
     const std::size_t step = k / segments;
-    return Exchange{ring.right, segment_of(ring.part(1 + step), k % segments), ring.left,
-                    segment_of(ring.part(2 + step), k % segments)};
+    return Exchange{ring.right, cut.segment(ring.part(1 + step), k % segments), ring.left,
+                    cut.segment(ring.part(2 + step), k % segments)};
   });
 }
 

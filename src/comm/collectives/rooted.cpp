@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "comm/collectives/receive_add.hpp"
-#include "comm/collectives/segments.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
@@ -66,17 +65,17 @@ struct Incoming {
 
 // No deadlock, whatever the trees: at a worker, segment s of a strand waits for segment s of the strand's children, for
 // segments before s, and for segment s of strands that are leaves here, which wait for earlier segments only.
-void add_up(Communicator& comm, std::span<const Strand> unordered, std::size_t floats) {
+void add_up(Communicator& comm, std::span<const Strand> unordered, const Cutting& cut) {
   const std::vector<Strand> strands = in_order_of_waiting(unordered);
   std::vector<Incoming> incoming;
   for (const Strand& strand : strands)
     for (const int child : strand.tree.children) incoming.push_back({&strand, child});
-  const std::size_t largest = std::min(longest(strands), floats), segments = segment_count(longest(strands), floats);
+  const std::size_t largest = std::min(longest(strands), cut.segment_floats), segments = cut.segments(longest(strands));
   const std::size_t in_flight =
-      std::max(short_messages_in_flight(largest), messages_in_flight * std::min<std::size_t>(incoming.size(), 2));
+      std::max(comm.cutting().messages_in_flight(largest), cut.in_flight * std::min<std::size_t>(incoming.size(), 2));
   const auto message = [&](std::size_t k) {
     const Incoming& from = incoming[k % incoming.size()];
-    return ReceiveAdd::Message{from.child, segment_of(from.strand->data, k / incoming.size(), floats), from.strand->tag};
+    return ReceiveAdd::Message{from.child, cut.segment(from.strand->data, k / incoming.size()), from.strand->tag};
   };
   ReceiveAdd arrivals(comm, segments * incoming.size(), largest, message, in_flight);
   std::vector<Sends> sends(strands.size(), Sends(comm));
@@ -88,8 +87,8 @@ void add_up(Communicator& comm, std::span<const Strand> unordered, std::size_t f
       if (s >= segments) continue;
       for (std::size_t c = 0; c < strands[i].tree.children.size(); ++c) arrivals.add_next();
       if (strands[i].tree.parent == no_worker) continue;
-      sends[i].finish_all_but(early[i] + messages_in_flight - 1);
-      sends[i].start(strands[i].tree.parent, segment_of(strands[i].data, s, floats), strands[i].tag);
+      sends[i].finish_all_but(early[i] + cut.in_flight - 1);
+      sends[i].start(strands[i].tree.parent, cut.segment(strands[i].data, s), strands[i].tag);
     }
   }
   for (Sends& strand : sends) strand.finish();
@@ -97,7 +96,7 @@ void add_up(Communicator& comm, std::span<const Strand> unordered, std::size_t f
 
 void add_up(Communicator& comm, const Tree& tree, std::span<float> data) {
   const Strand strand{.tree = tree, .data = data};
-  add_up(comm, {&strand, 1});
+  add_up(comm, {&strand, 1}, comm.cutting());
 }
 
 namespace {
@@ -105,8 +104,8 @@ namespace {
 /// The data arriving in one strand, received in place, segment by segment, `ahead` segments in advance.
 class Arrivals {
  public:
-  Arrivals(Communicator& comm, const Strand& strand, std::size_t floats, std::size_t ahead)
-      : comm_(comm), strand_(strand), floats_(floats), count_(segment_count(strand.data.size(), floats)), requests_(ahead) {
+  Arrivals(Communicator& comm, const Strand& strand, const Cutting& cut, std::size_t ahead)
+      : comm_(comm), strand_(strand), cut_(cut), count_(cut.segments(strand.data.size())), requests_(ahead) {
     while (posted_ < std::min(ahead, count_)) post_next();
   }
 
@@ -121,13 +120,13 @@ class Arrivals {
   void post_next() {
     if (strand_.tree.parent != no_worker)
       requests_[posted_ % requests_.size()] =
-          comm_.start_receive(strand_.tree.parent, strand_.tag, segment_of(strand_.data, posted_, floats_));
+          comm_.start_receive(strand_.tree.parent, strand_.tag, cut_.segment(strand_.data, posted_));
     ++posted_;
   }
 
   Communicator& comm_;
   const Strand& strand_;
-  std::size_t floats_;
+  const Cutting& cut_;
   std::size_t count_;
   std::vector<Request> requests_;
   std::size_t posted_ = 0;
@@ -136,14 +135,13 @@ class Arrivals {
 
 }  // namespace
 
-void spread_down(Communicator& comm, std::span<const Strand> unordered, std::size_t floats) {
+void spread_down(Communicator& comm, std::span<const Strand> unordered, const Cutting& cut) {
   std::vector<Strand> strands = in_order_of_waiting(unordered);
   std::ranges::reverse(strands);
-  const std::size_t segments = segment_count(longest(strands), floats);
+  const std::size_t segments = cut.segments(longest(strands));
   const std::vector<std::size_t> late = leaves_apart(strands);
   std::vector<Arrivals> arrivals;
-  for (std::size_t i = 0; i < strands.size(); ++i)
-    arrivals.emplace_back(comm, strands[i], floats, messages_in_flight + late[i]);
+  for (std::size_t i = 0; i < strands.size(); ++i) arrivals.emplace_back(comm, strands[i], cut, cut.in_flight + late[i]);
   std::vector<Sends> sends(strands.size(), Sends(comm));
   const std::size_t rounds = segments == 0 ? 0 : segments + *std::ranges::max_element(late);
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -152,8 +150,8 @@ void spread_down(Communicator& comm, std::span<const Strand> unordered, std::siz
       arrivals[i].wait_for_next();
       const std::vector<int>& children = strands[i].tree.children;
       for (const int child : children | std::views::reverse)  // largest subtree first
-        sends[i].start(child, segment_of(strands[i].data, round - late[i], floats), strands[i].tag);
-      sends[i].finish_all_but((messages_in_flight - 1) * children.size());
+        sends[i].start(child, cut.segment(strands[i].data, round - late[i]), strands[i].tag);
+      sends[i].finish_all_but((cut.in_flight - 1) * children.size());
     }
   }
   for (Sends& strand : sends) strand.finish();
@@ -161,7 +159,7 @@ void spread_down(Communicator& comm, std::span<const Strand> unordered, std::siz
 
 void spread_down(Communicator& comm, const Tree& tree, std::span<float> data) {
   const Strand strand{.tree = tree, .data = data};
-  spread_down(comm, {&strand, 1});
+  spread_down(comm, {&strand, 1}, comm.cutting());
 }
 
 }  // namespace paragrad::comm::collectives

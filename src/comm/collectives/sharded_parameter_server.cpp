@@ -4,7 +4,6 @@
 
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/receive_add.hpp"
-#include "comm/collectives/segments.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
@@ -27,11 +26,12 @@ class ShardedParameterServerAllreduce : public Allreduce {
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
-    const std::size_t largest = std::min((data.size() + shards.size - 1) / shards.size, segment_floats);
-    const std::size_t segments = segment_count((data.size() + shards.size - 1) / shards.size);
-    const std::size_t count = (shards.size - 1) * segments, window = short_messages_in_flight(largest);
+    const Cutting& cut = comm.cutting();
+    const std::size_t largest = std::min((data.size() + shards.size - 1) / shards.size, cut.segment_floats);
+    const std::size_t segments = cut.segments((data.size() + shards.size - 1) / shards.size);
+    const std::size_t count = (shards.size - 1) * segments, window = cut.messages_in_flight(largest);
     const auto message = [&](std::size_t k) {
-      return ReceiveAdd::Message{shards.ahead(k / segments), segment_of(shards.mine(), k % segments)};
+      return ReceiveAdd::Message{shards.ahead(k / segments), cut.segment(shards.mine(), k % segments)};
     };
     ReceiveAdd arrivals(comm, count, largest, message, window);
     Sends sends(comm);
@@ -39,7 +39,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
       for (; sent < std::min(count, added + window); ++sent) {
         sends.finish();
         const int server = shards.behind(sent / segments);
-        sends.start(server, segment_of(shards.of(server), sent % segments));
+        sends.start(server, cut.segment(shards.of(server), sent % segments));
       }
       arrivals.add_next();
     }
@@ -49,7 +49,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
   void do_all_gather(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
     const std::size_t largest = (data.size() + shards.size - 1) / shards.size;
-    const std::size_t count = shards.size - 1, window = short_messages_in_flight(largest);
+    const std::size_t count = shards.size - 1, window = comm.cutting().messages_in_flight(largest);
     Sends sends(comm);
     std::vector<Request> receives(count);
     for (std::size_t arrived = 0, started = 0; arrived < count; ++arrived) {
@@ -81,7 +81,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
 Cost sharded_parameter_server_cost(Operation, const CostModel& model) {
   const double stripe = model.bytes / model.workers;
   const int others = model.workers - 1;
-  const double alone_s = windowed_burst_s(model.slowest_wire(), others, stripe);
+  const double alone_s = model.windowed_burst_s(others, stripe);
   const double shared_s =
       model.workers == model.workers_here() ? 0 : model.where.between.latency_s + model.between_nodes_s(stripe);
   return {2,

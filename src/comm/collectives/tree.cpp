@@ -2,7 +2,6 @@
 
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/rooted.hpp"
-#include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
@@ -19,11 +18,12 @@ void tree_broadcast(Communicator& comm, std::span<float> array) {
 using TreeAllreduce = RootedAllreduce<binomial_tree>;
 
 Cost tree_cost(Operation operation, const CostModel& model) {
-  const double segment = std::min(model.bytes, static_cast<double>(segment_floats * sizeof(float)));
+  const Cutting& cut = model.where.cutting;
+  const double segment = std::min(model.bytes, static_cast<double>(cut.segment_floats * sizeof(float)));
   double turn_s = 0;  // the root's link carries a segment of every child before the next one
   for (int level = 0; level < log2_ceil(model.workers); ++level) {
     const Wire& link = model.wire(1 << level);
-    turn_s += std::max(each_s(link, segment), message_s(link, segment) / messages_in_flight);
+    turn_s += std::max(each_s(link, segment), message_s(link, segment) / static_cast<double>(cut.in_flight));
   }
   Cost cost = binomial_cost(model, segment);
   cost.time_s += 2 * (model.bytes / segment - 1) * turn_s;
