@@ -16,8 +16,9 @@ using backend::KernelKind;
 namespace {
 
 /// Counted from the papers' tables and the builders of tf_cnn_benchmarks, layer by layer, apart from this code. Parameters
-/// agree with what is published: AlexNet "60 million", GoogLeNet 7.0 M, ResNet-18 11,689,512, ResNet-50 25,557,032, VGG-16
-/// 138.36 M, Inception-v3 23.83 M. flops: of one sample forward and backward, no gradient of the images.
+/// agree with what is published: AlexNet "60 million", GoogLeNet 7.0 M, ResNet-18 11,689,512, ResNet-50 25,557,032,
+/// ResNet-101 44,549,160, ResNet-152 60,192,808, VGG-16 138.36 M, Inception-v3 23.83 M. flops: of one sample forward and
+/// backward, no gradient of the images.
 struct Published {
   std::string name;
   std::size_t parameters, tensors, multiplications;
@@ -34,6 +35,8 @@ const std::vector<Published> convolutional{
     {"allconv", 1370996, 27, 281174016, 1.682, 713984, 3 * 32 * 32, 10},
     {"resnet18", 11689512, 62, 1814073344, 10.648, 4968424, 3 * 224 * 224, 1000},
     {"resnet50", 25557032, 161, 3857973248, 22.912, 21175272, 3 * 224 * 224, 1000},
+    {"resnet101", 44549160, 314, 7570194432, 45.185, 31411176, 3 * 224 * 224, 1000},
+    {"resnet152", 60192808, 467, 11282415616, 67.458, 44055528, 3 * 224 * 224, 1000},
     {"vgg16", 138357544, 32, 15470264320, 92.648, 13556712, 3 * 224 * 224, 1000},
     {"inception_v3", 23834568, 284, 5713216096, 34.241, 17935976, 3 * 299 * 299, 1000},
 };

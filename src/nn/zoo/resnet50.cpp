@@ -1,41 +1,12 @@
-#include <array>
-
-#include "nn/zoo/network_builder.hpp"
+#include "nn/zoo/bottlenecks.hpp"
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn::zoo {
-namespace {
-
-/// 1×1 down to `channels`, 3×3, 1×1 up to four times `channels`, plus the shortcut.
-ValueId bottleneck(NetworkBuilder& net, const std::string& name, ValueId from, std::size_t channels, std::size_t stride,
-                   bool first) {
-  const ValueId shortcut = first ? net.linear_convolution(name + "/shortcut", from, 4 * channels, square(1, stride)) : from;
-  ValueId x = net.convolution(name + "/1x1a", from, channels, square(1, stride));
-  x = net.convolution(name + "/3x3", x, channels, square(3));
-  x = net.linear_convolution(name + "/1x1b", x, 4 * channels, square(1));
-  return net.add(name, x, shortcut);
-}
-
-/// He et al., CVPR 2016, Table 1, 50 layers; version 1: the stride is in the first 1×1 of a stage.
-Graph make_resnet50() {
-  constexpr std::array<std::size_t, 4> blocks{3, 4, 6, 3};
-  NetworkBuilder net({224, 224, 3}, NetworkBuilder::Normalise::batch);
-  ValueId x = net.convolution("conv1", NetworkBuilder::input, 64, square(7, 2));
-  x = net.max_pool("pool1", x, square(3, 2));
-  for (std::size_t stage = 0; stage < blocks.size(); ++stage)
-    for (std::size_t block = 0; block < blocks[stage]; ++block) {
-      const std::string name = "res" + std::to_string(stage + 2) + static_cast<char>('a' + block);
-      x = bottleneck(net, name, x, std::size_t{64} << stage, stage > 0 && block == 0 ? 2 : 1, block == 0);
-    }
-  x = net.fully_connected("fc", net.global_pool(x), 1000);
-  return std::move(net).build(x);
-}
-
-}  // namespace
 
 ZooEntry resnet50_entry() {
-  return network({.name = "resnet50", .summary = "ResNet-50 v1: 25.6 M parameters", .source = "He et al., CVPR 2016"},
-                 make_resnet50);
+  return network({.name = "resnet50", .summary = "ResNet-50 v1: 25.6 M parameters", .source = "He et al., CVPR 2016"}, [] {
+    return make_resnet_of_bottlenecks({3, 4, 6, 3});
+  });
 }
 
 }  // namespace paragrad::nn::zoo
