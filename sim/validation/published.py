@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 FACTS = tomllib.loads((HERE / "facts.toml").read_text())
 OPERATIONS = {"all_reduce": "allreduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter", "alltoall": "all_to_all",
               "broadcast": "broadcast"}
@@ -29,6 +30,7 @@ class Series:
     facts: dict
     rows: list[dict] = field(default_factory=list)  # of a training by workers; of a collective by bytes
     nodes: int = 0
+    options: dict = field(default_factory=dict)  # of the exchange, where it is not NCCL's
 
 
 def records(path: Path) -> Iterator[dict]:
@@ -71,7 +73,10 @@ def facts_of(cluster: str, gpu: str, per_node: int, label: str, nodes: int) -> d
 
 
 def platform_text(facts: dict, factor: float = 1) -> str:
-    """factor: of the network's nominal bandwidth that programs reach."""
+    """factor: of the network's nominal bandwidth that programs reach, by NCCL."""
+    if "platform" in facts:
+        text = (ROOT / facts["platform"]).read_text()
+        return re.sub(r"\[leaf\]\n(?:\w+ .*\n)*", "\n".join(["[leaf]", *facts["leaf"], ""]), text) if "leaf" in facts else text
     nics = min(facts["nics"], facts["per_node"])
     each = facts["nic"] * facts["nics"] / nics
     lines = [
@@ -249,4 +254,25 @@ def trainings(path: Path) -> tuple[list[Series], dict[str, int]]:
             continue
         name = f"{cluster}: {key[1].split('|')[0].strip()}, {key[2]}, {key[4]} per GPU, {key[5]} {key[8]}".strip()
         series.append(Series(name, cluster, facts, made, max(1, -(-made[-1]["workers"] // facts["per_node"]))))
+    return series, left_out
+
+
+def older(path: Path) -> tuple[list[Series], dict[str, int]]:
+    """The same of programs before NCCL and of other strategies, on platforms that are files."""
+    groups: dict[tuple, list[dict]] = defaultdict(list)
+    left_out: dict[str, int] = defaultdict(int)
+    for row in records(path):
+        groups[tuple(row[name] for name in ("source", "cluster", "model", "options", "minibatch-per-worker", "minibatch"))].append(row)
+    series = []
+    for (source, cluster, name, words, each, together), rows in groups.items():
+        facts = next(one for one in FACTS["system"] if one["name"] == cluster)
+        options = dict(word.split("=") for word in words.split())
+        if "tensor-parallel" in options or len(rows) < 3:
+            left_out["it is not data parallel" if "tensor-parallel" in options else "fewer than three numbers of GPUs"] += len(rows)
+            continue
+        size = {"minibatch-per-worker": int(each)} if each else {"minibatch": int(together)}
+        made = [{"model": model_of(name), "workers": int(row["workers"]), **size, **dict(word.split("=") for word in row["own"].split()),
+                 "samples_per_s": float(row["samples_per_s"])} for row in rows]
+        series.append(Series(f"{cluster}: {name}, {each or together}, {source}", cluster, facts, made,
+                             -(-made[-1]["workers"] // facts["per_node"]), options))
     return series, left_out

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/python_figure.hpp"
 #include "cli/described_options.hpp"
 #include "cli/option_use.hpp"
 #include "core/errors.hpp"
@@ -34,6 +35,7 @@ struct ScaleArguments {
   std::string workers = "1..64";
   std::size_t minibatch_per_worker = 0;
   std::string format = "text";
+  std::vector<std::string> out;
 
   ScaleArguments() {
     runs::TrainingArguments& training = simulation.training;
@@ -56,6 +58,8 @@ struct ScaleArguments {
         .off("0")
         .mark(core::OptionMark::common);
     list.choice("format", format, {"text", "json"}, "text, or json with full precision");
+    list.words("out", out, "files to draw the rates in, separated by commas; their names end in .svg or .png")
+        .without_default("no picture");
   }
 };
 
@@ -111,7 +115,7 @@ Point point_of(SimulationArguments simulation, const sim::Platform& platform, in
           std::max(simulation.imaginary_samples[0], options.blocks * options.max_steps * options.minibatch);
   }
   const TimingRun run(simulation);
-  const int number = simulation.device_rate > 0 ? -1 : worlds::number_of_rate(platform, run.model());
+  const int number = simulation.world.device_rate.samples_per_s > 0 ? -1 : worlds::number_of_rate(platform, run.model());
   Point point{
       .run = run, .row = run.row(platform, number), .rate = run.known_rate(platform), .times = {}, .limit = {}, .sure = {}};
   point.times = run.time(platform, point.rate);
@@ -213,6 +217,19 @@ core::Json json_of(const std::vector<Point>& points, const sim::Platform& platfo
   return all;
 }
 
+int draw(const std::vector<Point>& points, const sim::Platform& platform, const std::vector<std::string>& out) {
+  if (out.empty()) return cli::success;
+  std::vector<std::string> words{
+      core::format("--title={} on {}", core::printable(points.front().run.model()), platform.name)};
+  for (const std::string& file : out) words.push_back("--out=" + file);
+  for (const Point& point : points) {
+    const double factor = point.sure ? point.sure->factor(fitting::student_95) : 1, rate = point.times.samples_per_s;
+    words.push_back(
+        core::text_of(core::Json::array({point.run.workers(), rate, rate / factor, rate * factor, point.limit.name}), -1));
+  }
+  return draw_in_python("scale_figure", words);
+}
+
 int run(ScaleArguments& arguments, const CLI::App& parser) {
   SimulationArguments& simulation = arguments.simulation;
   runs::TrainingArguments& training = simulation.training;
@@ -229,19 +246,24 @@ int run(ScaleArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError(
         core::format("--strategy {} synchronises once per block, which is a part of --train-samples: give these",
                      training.options.strategy));
+  for (const std::string& file : arguments.out)
+    if (!file.ends_with(".svg") && !file.ends_with(".png"))
+      throw core::ConfigError(
+          core::format("--out: '{}' is not the name of a figure: it has to end in .svg or .png", core::printable(file)));
   if (training.options.max_blocks == 0) training.options.max_blocks = 1;
-  const sim::Platform platform = sim::read_platform(simulation.world.platform);
+  const sim::Platform platform = worlds::with_options(sim::read_platform(simulation.world.platform), simulation.world);
+  simulation.world.device_rate.step_cost_s.reset();  // it is the platform's now, and may be what limits the training
   std::vector<Point> points;
   for (const int n : workers) points.push_back(point_of(simulation, platform, n, arguments.minibatch_per_worker));
   if (arguments.format == "json") {
     fmt::print("{}\n", core::text_of(json_of(points, platform), 2));
-    return cli::success;
+    return draw(points, platform, arguments.out);
   }
   print_table(points, platform, samples);
   print_knee(points);
   print_memory(points, platform);
   print_advice(points, platform);
-  return cli::success;
+  return draw(points, platform, arguments.out);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "app/commands.hpp"
@@ -10,6 +11,7 @@
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "core/units.hpp"
 #include "predict/simulation_arguments.hpp"
 #include "predict/timing_run.hpp"
 #include "sim/fitting/interval.hpp"
@@ -102,9 +104,14 @@ class SimulatedTraining : public TrainingJob {
   void print_more(const train::TrainingOptions& options, const train::TrainingData& source) const override {
     if (!computes_) print_shortened_steps(options, source);
     if (!computes_ && platform_.fit) print_interval();
+    const std::optional<double> step_cost_s = arguments_.world.device_rate.step_cost_s;
     if (rate_.given())
-      fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
-                 rate_.samples_per_s, rate_.roofline_samples_per_s);
+      fmt::print("a device alone trains {:.4g} samples/s{}: given, not predicted (the platform's roofline: {:.4g})\n",
+                 rate_.samples_per_s,
+                 step_cost_s
+                     ? core::format(", and each step costs {} more", core::format_quantity(*step_cost_s, core::Unit::time))
+                     : "",
+                 rate_.roofline_samples_per_s);
     runs::print_cost_of_states(arguments_.training);
   }
 
@@ -114,7 +121,8 @@ class SimulatedTraining : public TrainingJob {
     if (!rate_.given())
       return fmt::print("no interval: nobody has measured how fast a device trains {} on '{}'\n",
                         core::printable(timing.model()), core::printable(platform_.name));
-    const int number = arguments_.device_rate > 0 ? -1 : worlds::number_of_rate(platform_, timing.model());
+    const int number =
+        arguments_.world.device_rate.samples_per_s > 0 ? -1 : worlds::number_of_rate(platform_, timing.model());
     const sim::fitting::Row row = timing.row(platform_, number);
     const sim::fitting::Uncertainty found = sim::fitting::uncertainty_of(platform_, row, rate_.samples_per_s);
     fmt::print("{}\n", sim::fitting::interval_text(result().training_s, found));
@@ -160,8 +168,8 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   runs::settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
   const int workers = arguments.world.workers;
-  const double samples_per_s =
-      arguments.device_rate > 0 ? arguments.device_rate : worlds::rate_of_model(world.platform(), training.options);
+  const double given = arguments.world.device_rate.samples_per_s;
+  const double samples_per_s = given > 0 ? given : worlds::rate_of_model(world.platform(), training.options);
   const worlds::DeviceRate rate = worlds::device_rate(samples_per_s, world.platform(), training.options, workers);
   world.set_ranks(workers + runs::servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);

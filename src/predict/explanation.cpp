@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <set>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/join.hpp"
+#include "core/printable.hpp"
 
 namespace paragrad::predict {
 namespace {
@@ -14,6 +18,12 @@ constexpr std::size_t short_bytes = 65'536, long_bytes = 64'000'000;  // where l
 
 /// By how much it is slower than it should be.
 struct Slowness {
+  struct Comparison {
+    const MeasuredRow* row;
+    int nodes;
+    double ratio;
+  };
+  std::vector<Comparison> all;
   std::vector<double> latency, bandwidth;  // of each measurement of a short array, of a long one
   std::vector<double> steps;               // of the exchange of each training
 };
@@ -23,7 +33,9 @@ struct Thresholds {
   double latency, bandwidth;
 };
 constexpr Thresholds by_measurement{1.3, 1.25}, by_sheet{4, 2.5};
-constexpr double both = 1.1;        // the latency of another transport is at least that much longer …
+constexpr double odd = 1.5;    // a bandwidth that no number of adapters explains differs that much, also on different days
+constexpr double near = 0.12;  // of the bandwidth that a number of adapters has
+constexpr double both = 1.1;   // the latency of another transport is at least that much longer …
 constexpr double far_slower = 2.5;  // … where the bandwidth is that much smaller
 
 bool are_alike(const MeasuredRow& a, const MeasuredRow& b) {
@@ -34,11 +46,21 @@ bool are_alike(const MeasuredRow& a, const MeasuredRow& b) {
          a.floats == b.floats;
 }
 
+/// 1 if there is none.
+double median(std::vector<double> values) {
+  if (values.empty()) return 1;
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
 /// What the operation should take.
 std::optional<double> reference_s(const MeasuredRow& row, const std::vector<MeasuredRow>& healthy,
                                   const sim::Platform& platform) {
+  std::vector<double> alike_s;
   for (const MeasuredRow& other : healthy)
-    if (are_alike(row, other) && !other.times_s.empty()) return other.median_s();
+    if (are_alike(row, other) && !other.times_s.empty()) alike_s.push_back(other.median_s());
+  std::ranges::sort(alike_s);  // if they are compared with each other, some are slow
+  if (!alike_s.empty()) return alike_s[alike_s.size() / 4];
   if (!healthy.empty()) return std::nullopt;
   if (row.training) return 1 / row.training->time(platform, row.training->known_rate(platform)).samples_per_s;
   return time_of(row, platform);
@@ -64,6 +86,7 @@ Slowness slowness_of(const std::vector<MeasuredRow>& rows, const std::vector<Mea
     const auto should_s = reference_s(row, healthy, platform);
     if (!should_s || row.times_s.empty()) continue;
     const std::size_t bytes = row.floats * sizeof(float);
+    found.all.push_back({&row, nodes_of(row, platform), row.median_s() / *should_s});
     if (row.training && row.workers > 1) {
       found.steps.push_back(exchange_ratio(row, *should_s, platform));
     } else if (!row.training && (bytes <= short_bytes || bytes >= long_bytes)) {
@@ -73,34 +96,72 @@ Slowness slowness_of(const std::vector<MeasuredRow>& rows, const std::vector<Mea
   return found;
 }
 
-/// 1 if there is none.
-double median(std::vector<double> values) {
-  if (values.empty()) return 1;
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 /// How many of the adapters of a node give this share of the bandwidth; 0: no number of them.
 int adapters_for(double share, int adapters) {
-  constexpr double near = 0.12;
   for (int k = 1; k < adapters; ++k)
     if (std::abs(share * adapters / k - 1) < near) return k;
   return 0;
+}
+
+/// A sentence, if measurements are either slow or not, and nodes that only the slow ones use would explain it; or else "".
+std::string explain_by_nodes(const std::vector<Slowness::Comparison>& all, double limit) {
+  std::vector<const Slowness::Comparison*> slow;
+  std::set<std::string> cleared, suspects;
+  int most_fine = 0;  // nodes
+  for (const Slowness::Comparison& one : all) {
+    if (one.ratio > limit) {
+      slow.push_back(&one);
+    } else if (one.ratio < std::sqrt(limit)) {
+      cleared.insert(one.row->hosts.begin(), one.row->hosts.end());
+      most_fine = std::max(most_fine, one.nodes);
+    } else {
+      return "";
+    }
+  }
+  if (slow.empty() || slow.size() == all.size()) return "";
+  int least_slow = std::numeric_limits<int>::max();
+  bool all_have_one = true;
+  std::vector<double> ratios;
+  for (const Slowness::Comparison* one : slow) {
+    std::set<std::string> here = one->row->hosts;
+    std::erase_if(here, [&](const std::string& host) { return cleared.contains(host); });
+    all_have_one = all_have_one && !here.empty();
+    for (const std::string& host : here) suspects.insert(core::printable(host));
+    least_slow = std::min(least_slow, one->nodes);
+    ratios.push_back(one->ratio);
+  }
+  if (all_have_one)
+    return core::format("{} slow: what uses {} takes {:.2g} times as long as it should, and nothing else does",
+                        suspects.size() == 1 ? core::format("node {} is", *suspects.begin())
+                                             : core::format("some of the nodes {} are", core::join(suspects, ", ")),
+                        suspects.size() == 1 ? "it" : "one of them", median(ratios));
+  if (most_fine < 2 || least_slow <= most_fine) return "";
+  return core::format(
+      "a node is slow, or a link of it, that only larger runs use: on up to {} nodes they take as long as they should, on "
+      "{} "
+      "and more {:.2g} times as long",
+      most_fine, least_slow, median(ratios));
 }
 
 }  // namespace
 
 std::string explain(const std::vector<MeasuredRow>& rows, const std::vector<MeasuredRow>& healthy,
                     const sim::Platform& platform) {
-  const Slowness found = slowness_of(rows, healthy, platform);
+  const bool names_hosts = std::ranges::any_of(rows, [](const MeasuredRow& row) { return !row.hosts.empty(); });
+  const std::vector<MeasuredRow>& references = healthy.empty() && names_hosts ? rows : healthy;
+  const Slowness found = slowness_of(rows, references, platform);
+  const Thresholds& limits = references.empty() ? by_sheet : by_measurement;
+  if (std::string sentence = explain_by_nodes(found.all, limits.bandwidth); !sentence.empty()) return sentence;
   if (found.latency.empty() && found.bandwidth.empty() && found.steps.empty())
     throw core::ConfigError(
         core::format("there is nothing to compare: give measurements up to {} or from {} bytes, or of trainings on several "
                      "workers{}",
-                     short_bytes, long_bytes, healthy.empty() ? "" : ", of the same as the healthy ones"));
-  const Thresholds& limits = healthy.empty() ? by_sheet : by_measurement;
+                     short_bytes, long_bytes, references.empty() ? "" : ", of the same as the healthy ones"));
   const double latency = median(found.latency), bandwidth = median(found.bandwidth);
-  const bool is_late = latency > limits.latency, is_narrow = bandwidth > limits.bandwidth;
+  const int adapters = platform.leaf.nics_per_node, used = adapters_for(1 / bandwidth, adapters);
+  const double least_odd = references.empty() ? limits.bandwidth : odd;
+  const bool is_late = latency > limits.latency;
+  const bool is_narrow = bandwidth > (used > 0 ? limits.bandwidth : least_odd);
   const std::string measured = core::format("latency x {:.2g}, time of long arrays x {:.2g}", latency, bandwidth);
   if (found.latency.empty() && found.bandwidth.empty()) {
     const double exchange = median(found.steps);
@@ -112,10 +173,14 @@ std::string explain(const std::vector<MeasuredRow>& rows, const std::vector<Meas
                      exchange)
                : core::format("nothing is wrong that these steps could show (their exchange x {:.2g})", exchange);
   }
-  if (is_narrow && (is_late || (bandwidth > far_slower && latency > both)))
-    return core::format("another transport, such as TCP: latency and bandwidth are both worse ({})", measured);
+  const bool beyond_adapters = bandwidth > adapters * (1 + near);
+  const bool is_far = bandwidth > far_slower && (beyond_adapters || latency > both);
+  if (is_far || (is_late && bandwidth > limits.bandwidth))
+    return core::format("another transport, such as TCP: {} ({})",
+                        is_late || latency > both ? "latency and bandwidth are both worse"
+                                                  : "the bandwidth is worse by more than adapters could explain",
+                        measured);
   if (is_narrow) {
-    const int adapters = platform.leaf.nics_per_node, used = adapters_for(1 / bandwidth, adapters);
     return used > 0 ? core::format("{} of the {} adapters of a node carry the traffic: the bandwidth alone is worse ({})",
                                    used, adapters, measured)
                     : core::format("the bandwidth alone is worse, and not by a number of adapters ({})", measured);

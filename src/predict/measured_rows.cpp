@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "cli/option_values.hpp"
 #include "data/csv_reader.hpp"
@@ -94,11 +96,13 @@ MeasuredRow collective_row(Record& record) {
 
 MeasuredRow row_of(Record record) {
   const std::string use = record.take("use"), series = record.take("series");
+  std::istringstream hosts(record.take("hosts"));
   if (use != "" && use != "fit" && use != "predict")
     record.place.refuse(core::format("use is '{}': write fit or predict", core::printable(use)));
   MeasuredRow row = record.has("operation") ? collective_row(record) : training_row(record);
   row.fits = use != "predict";
   row.series = series;
+  row.hosts = {std::istream_iterator<std::string>(hosts), {}};
   if (!series.empty()) row.what += core::format(" ({})", core::printable(series));
   return row;
 }

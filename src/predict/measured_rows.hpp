@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct MeasuredRow {
   std::string what;   ///< "zoo:resnet50 on 16", "allreduce of 64 MB on 16"
   bool fits = true;   ///< otherwise it is only predicted
   std::string series;
+  std::set<std::string> hosts;  ///< the nodes that it ran on, if the file names them
 
   std::optional<TimingRun> training;  ///< or else:
   CollectiveSettings collective;
@@ -46,8 +48,8 @@ sim::fitting::Row row_of_collective(const MeasuredRow& row, const sim::Platform&
 ///
 /// A table (CSV) has a row of names. Of a training: `model`, `workers`, `minibatch` (as the option) or
 /// `minibatch-per-worker`, `samples_per_s` or `s_per_step`, and any option of `simulate`. Of a collective: `operation`,
-/// `workers`, `bytes`, `time` (with its unit), and `collective`. Of both: `use` (fit or predict) and `series`, which tells
-/// the rates of a model apart.
+/// `workers`, `bytes`, `time` (with its unit), and `collective`. Of both: `use` (fit or predict), `series`, which tells the
+/// rates of a model apart, and `hosts`, names of nodes with spaces in between.
 std::vector<MeasuredRow> read_measured_rows(const std::vector<std::string>& files, const std::string& operation);
 
 }  // namespace paragrad::predict

@@ -23,9 +23,11 @@ void SimulationArguments::describe(core::OptionList& list) {
   }
   world.describe(list, false);
   list.described("fast-collectives").when(!computes, only_timed);
-  list.number(
-      "device-rate", device_rate, {.least = 0, .most = 1e12},
-      "known training rate of a single device in samples per second (0: as the platform says, or else its roofline)");
+  list.parsed<worlds::GivenRate>("device-rate", world.device_rate, worlds::parse_rate,
+                                 core::format("{}", world.device_rate.samples_per_s),
+                                 "known training rate of a single device in samples per second (0: as the platform says, or "
+                                 "else its roofline); or two, "
+                                 "each at a minibatch, from which a constant cost of each step follows (357@50,700@400)");
 }
 
 }  // namespace paragrad::predict

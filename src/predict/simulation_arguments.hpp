@@ -14,7 +14,6 @@ struct SimulationArguments {
   runs::TrainingArguments training;
   worlds::SimWorldArguments world;
   std::array<std::size_t, 3> imaginary_samples{};
-  double device_rate = 0;
 
   void describe(core::OptionList& list);
 };

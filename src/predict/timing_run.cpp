@@ -132,9 +132,9 @@ TimingRun::Times TimingRun::time(const sim::Platform& given, double rate, double
       .io = arguments.world.io,
       .row_bytes = arguments.world.sample_bytes > 0 ? arguments.world.sample_bytes : state_->source.info.bytes_to_read(),
       .oversubscribe = arguments.world.oversubscribe,
-      .compute_scale =
-          compute_scale *
-          worlds::device_rate(rate > 0 ? rate : arguments.device_rate, platform, state_->options, workers).compute_scale,
+      .compute_scale = compute_scale * worlds::device_rate(rate > 0 ? rate : arguments.world.device_rate.samples_per_s,
+                                                           platform, state_->options, workers)
+                                           .compute_scale,
       .workers_per_node = arguments.training.workers_per_node,
       .shortcuts = arguments.world.fast_collectives == "auto"};
   train::Result result;
@@ -150,10 +150,10 @@ TimingRun::Times TimingRun::time(const sim::Platform& given, double rate, double
   return {static_cast<double>(result.samples) / result.training_s, result.times.exposed()};
 }
 
-bool TimingRun::has_given_rate() const { return state_->arguments.device_rate > 0; }
+bool TimingRun::has_given_rate() const { return state_->arguments.world.device_rate.samples_per_s > 0; }
 
 double TimingRun::known_rate(const sim::Platform& platform) const {
-  const double given = state_->arguments.device_rate;
+  const double given = state_->arguments.world.device_rate.samples_per_s;
   return given > 0 ? given : worlds::rate_of_model(platform, state_->options);
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/platform.hpp"
 #include "train/training_options.hpp"
+#include "worlds/given_rate.hpp"
 
 namespace paragrad::worlds {
 

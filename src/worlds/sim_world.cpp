@@ -55,6 +55,7 @@ int host_threads(int wanted) {
 sim::Platform with_options(sim::Platform platform, const SimWorldArguments& arguments) {
   if (arguments.devices_per_node > 0) leave_devices_out(platform, arguments.devices_per_node);
   if (arguments.nodes > 0) extend(platform, arguments.nodes);
+  if (arguments.device_rate.step_cost_s) platform.program.step_cost_s = *arguments.device_rate.step_cost_s;
   return platform;
 }
 

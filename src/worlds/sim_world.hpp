@@ -6,6 +6,7 @@
 #include "core/json.hpp"
 #include "core/options.hpp"
 #include "sim/simulation.hpp"
+#include "worlds/given_rate.hpp"
 #include "worlds/world.hpp"
 
 namespace paragrad::worlds {
@@ -24,12 +25,13 @@ struct SimWorldArguments {
   std::string fast_collectives = "auto";
   bool one_number_of_workers = true;  ///< otherwise the command has an option of its own
   bool needs_platform = true;
+  GivenRate device_rate{};  ///< for commands that have such an option
 
   /// may_be_real: without a platform, and under mpiexec, there is another world.
   void describe(core::OptionList& list, bool may_be_real);
 };
 
-/// A platform with the nodes and devices that the options ask for. Throws ConfigError.
+/// A platform with the nodes, devices and cost of a step that the options ask for. Throws ConfigError.
 sim::Platform with_options(sim::Platform platform, const SimWorldArguments& arguments);
 
 /// Emulated workers if a platform is given, or else the real world. facts: as for make_real_world. The job must check the

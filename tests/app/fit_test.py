@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """paragrad fit and scale: what they read and refuse, what they find, and the platform that is written."""
 
+import itertools
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import re
 import unittest
 
 from paragrad_cli import ROOT, CliTest, run
+from timeline_test import rows, seconds
 
 PLATFORM = "p100-edr-nvlink"
 NCCL = "a100-hdr-nvlink"
@@ -39,6 +41,62 @@ def nccl_tests(workers: int, times: dict[int, float], reduction: str = "sum", sh
         bus = rate * share * (workers - 1) / workers
         lines.append(f"{size:12} {size // 4:12}     float {reduction:>7}      -1 {time:8.1f} {rate:7.2f} {bus:7.2f}      0 {time:8.1f} {rate:7.2f} {bus:7.2f}      0")
     return "\n".join([*lines, "# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 100", ""])
+
+
+ONE_LINK = """[cluster]
+nodes = 8
+devices_per_node = 1
+[device]
+peak = "1TFLOPs"
+memory_bandwidth = "1000GBps"
+gemm_efficiency = 1
+memory_efficiency = 1
+launch = "0us"
+[peer]
+latency = "1us"
+bandwidth = "100GBps"
+[leaf]
+latency = "{latency}"
+bandwidth = "{bandwidth}"
+[message]
+eager = "65536B"
+[program]
+step_cost = "{step}"
+[noise]
+rank_sigma = {sigma}
+[storage]
+client_bandwidth = "{client}"
+read_bandwidth = "100GBps"
+write_bandwidth = "100GBps"
+"""
+
+
+def longest_in(trace: dict, workers: int, rate: float, platform: str) -> str:
+    """What most of the time of three steps of 32 samples goes to, by the spans and messages of a timeline."""
+    names = {event["tid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
+    own = [spans for tid, spans in sorted(rows(trace).items()) if names[tid].startswith("worker")]
+    begun = {event["id"]: event for event in trace["traceEvents"] if event["ph"] == "b"}
+    link = {key: parse(value) for key, value in re.findall(r'(bandwidth|step_cost) = "([\d.]+\w+)"', platform.partition("[leaf]")[2].partition("[storage]")[0])}
+    wire = latency = 0.0
+    for event in trace["traceEvents"]:
+        if event["ph"] == "e":
+            one = begun[event["id"]]
+            sending = one["args"]["bytes"] / link["bandwidth"]
+            wire, latency = wire + sending, latency + max(0.0, (event["ts"] - one["ts"]) * 1e-6 - sending)
+    steps = 3
+    computing = max(seconds(spans, "compute") for spans in own) - steps * link["step_cost"]
+    undisturbed = steps * 32 / rate
+    waiting = max(seconds(spans, "wait") for spans in own)
+    parts = {"compute": min(computing, undisturbed), "stragglers": max(0.0, computing - undisturbed), "step cost": steps * link["step_cost"],
+             "storage": max(seconds(spans, "data wait") for spans in own)}
+    messages = max(0.0, waiting - parts["stragglers"])  # the others wait for the slowest
+    parts |= {"wire": messages * wire / (wire + latency or 1), "latency": messages * latency / (wire + latency or 1)}
+    return max(parts, key=parts.get)
+
+
+def parse(quantity: str) -> float:
+    number, unit = re.fullmatch(r"([\d.]+)(\w+)", quantity).groups()
+    return float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1, "MBps": 1e6, "GBps": 1e9}[unit]
 
 
 class Fit(CliTest):
@@ -212,7 +270,7 @@ class Fit(CliTest):
             return done.stdout
 
         against = ("--healthy", healthy)
-        for latency, bandwidth, words in ((2, 7, "another transport"), (1, 2, "4 of the 8 adapters"), (1, 8 / 3, "3 of the 8 adapters"),
+        for latency, bandwidth, words in ((2, 7, "another transport"), (0.9, 11, "another transport"), (1.5, 1.4, "another transport"), (1, 2, "4 of the 8 adapters"), (1, 8 / 3, "3 of the 8 adapters"),
                                           (3, 1, "the latency alone"), (1, 1, "nothing is wrong"), (1.1, 1.1, "nothing is wrong")):
             self.assertTrue(sentence(latency, bandwidth, *against).startswith(words), (latency, bandwidth, sentence(latency, bandwidth, *against)))
         self.assertTrue(sentence(20, 60).startswith("another transport"))
@@ -221,6 +279,17 @@ class Fit(CliTest):
         good = self.file(table("zoo:resnet50,16,32,0.029,nccl", head=steps), "good-steps.csv")
         done = run("fit", slow, "--platform", NCCL, "--explain", "--healthy", good)
         self.assertIn("as over another transport", done.stdout)
+        for hosts, sentence_begins in (({"b": 2}, "node b is slow"), ({"a": 2, "d": 1.5}, "some of the nodes a, d are slow"), ({}, "nothing")):
+            pairs = [f"allreduce,16,64MB,{1000 * max(hosts.get(one, 1), hosts.get(two, 1))}us,nccl,{one} {two}"
+                     for one, two in itertools.combinations("abcdef", 2)]
+            done = run("fit", self.file(table(*pairs, head="operation,workers,bytes,time,collective,hosts"), "pairs.csv"), "--platform", NCCL,
+                       "--explain")
+            self.assertTrue(done.stdout.startswith(sentence_begins), (hosts, done.stdout, done.stderr))
+        for slow_from, words in ((64, "a node is slow, or a link of it, that only larger runs use: on up to 4 nodes"), (16, "as over"), (1000, "nothing")):
+            runs = [table(*(f"zoo:resnet50,{n},32,{0.03 * (2 if slow and n >= slow_from else 1)},nccl" for n in (8, 16, 32, 64)), head=steps)
+                    for slow in (True, False)]
+            done = run("fit", self.file(runs[0], "some.csv"), "--platform", NCCL, "--explain", "--healthy", self.file(runs[1], "good.csv"))
+            self.assertTrue(words in done.stdout, (slow_from, done.stdout, done.stderr))
         other = self.file(nccl_tests(8, {8192: 40, 1 << 26: 900}), "other.txt")
         self.assert_refused(run("fit", other, "--platform", NCCL, "--explain", *against), "nothing to compare")
         self.assert_refused(run("fit", healthy, "--platform", NCCL, *against), "--healthy")
@@ -246,17 +315,31 @@ class Fit(CliTest):
         plain = run("scale", *options, "--platform", PLATFORM, "--device-rate", 219)
         self.assertIn("nothing was measured on this platform", plain.stdout)
 
-    def test_scale_names_what_limits(self):
-        source = (ROOT / "sim/platforms" / f"{PLATFORM}.toml").read_text()
-        options = ["--model", "zoo:resnet50", "--minibatch-per-worker", 32, "--device-rate", 219, "--workers", "16", "--format", "json"]
-
-        def limit(text: str, *more: object) -> str:
-            return json.loads(run("scale", *options, *more, "--platform", self.file(text, "limited.toml")).stdout)[0]["limit"]
-
-        self.assertEqual(limit(source), "compute")
-        self.assertEqual(limit(source + '\n[program]\nstep_cost = "2s"\n'), "step cost")
-        self.assertEqual(limit(source.replace('bandwidth = "12GBps"', 'bandwidth = "20MBps"')), "wire")
-        self.assertEqual(limit(source.replace('latency = "14us"', 'latency = "50ms"')), "latency")
+    def test_the_limit_that_scale_names_is_what_a_timeline_shows(self):
+        small, medium, large = "64-32-8:relu", "512-512-10:relu", "1024-1024-1024:relu"
+        cases = {
+            "compute": [({}, {}, 2, small), ({"bandwidth": "1GBps"}, {}, 4, medium), ({"step": "1ms"}, {"device-rate": 100}, 8, large)],
+            "step cost": [({"step": "1s"}, {}, 1, small), ({"step": "200ms"}, {}, 4, medium), ({"step": "5s"}, {"device-rate": 100}, 3, small)],
+            "wire": [({"bandwidth": "5MBps"}, {}, 4, medium), ({"bandwidth": "20MBps"}, {"collective": "binomial"}, 3, large),
+                     ({"bandwidth": "1MBps"}, {"device-rate": 100000}, 8, small)],
+            "latency": [({"latency": "50ms"}, {}, 4, small), ({"latency": "1s"}, {"collective": "butterfly"}, 8, medium),
+                        ({"latency": "500us"}, {"device-rate": 100000}, 2, small)],
+            "storage": [({"client": "10MBps"}, {}, 2, small), ({"client": "1MBps"}, {}, 4, medium), ({"client": "20MBps", "step": "1ms"}, {}, 1, large)],
+            "stragglers": [({"sigma": 1.5}, {}, 8, small), ({"sigma": 1.9}, {}, 4, medium), ({"sigma": 1.8}, {"device-rate": 100}, 6, small)]}
+        for kind, some in cases.items():
+            for own, options, workers, model in some:
+                text = ONE_LINK.format(**{"latency": "1us", "bandwidth": "100GBps", "step": "0us", "client": "100GBps", "sigma": 0} | own)
+                chosen = {"device-rate": 1000, "collective": "ring"} | options
+                words = ["--platform", self.file(text, "limited.toml"), "--model", model, *(f"--{name}={value}" for name, value in chosen.items())]
+                words += ["--io", "blocking", "--sample-bytes", 100_000] if kind == "storage" else []
+                with self.subTest(kind=kind, own=own, workers=workers):
+                    named = json.loads(run("scale", *words, "--minibatch-per-worker", 32, "--workers", workers, "--format", "json").stdout)
+                    self.assertEqual(named[0]["limit"], kind)
+                    out = self.folder / "timed"
+                    timed = run("simulate", *words, "--device", "meta", "--strategy", "data_parallel", "--workers", workers, "--minibatch", 32 * workers,
+                                "--train-samples", 96 * workers, "--epochs", 1, "--blocks", 1, "--timeline", "--out", out, "--overwrite", "--quiet")
+                    self.assertEqual(timed.returncode, 0, timed.stderr)
+                    self.assertEqual(longest_in(json.loads((out / "timeline.json").read_text()), workers, float(chosen["device-rate"]), text), kind)
 
     def test_scale_tells_cost_and_memory(self):
         source = (ROOT / "sim/platforms" / f"{PLATFORM}.toml").read_text()
