@@ -180,9 +180,11 @@ comm::NcclFacts::Measured read_measured(Section& section, const std::string& lev
 }
 
 void read_reduction(Section section, Platform::Reduction& reduction) {
-  constexpr std::int64_t most_in_flight = 64, shortest = 4096;
-  comm::Cutting& cut = reduction.cutting;
+  constexpr std::int64_t most_in_flight = 64, shortest = 4'000, longest = 1'000'000'000;
+  comm::Segmentation& cut = reduction.segmentation;
   const std::int64_t bytes = section.bytes("segment", shortest, static_cast<double>(cut.segment_floats * sizeof(float)));
+  if (bytes > longest || bytes % static_cast<std::int64_t>(sizeof(float)) != 0)
+    section.fail("segment", "is not a multiple of 4 bytes up to 1 GB");
   cut.segment_floats = static_cast<std::size_t>(bytes) / sizeof(float);
   cut.in_flight =
       static_cast<std::size_t>(section.whole("in_flight", 2, most_in_flight, static_cast<std::int64_t>(cut.in_flight)));

@@ -62,7 +62,7 @@ struct Platform {
 
   /// How collectives made of messages add, by this program or by the library that it stands for.
   struct Reduction {
-    comm::Cutting cutting{};
+    comm::Segmentation segmentation{};
     bool launches = true;  ///< each addition is a kernel of its own; false: part of one that runs all the time
   } reduction;
 

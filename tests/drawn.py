@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints the options with which ctest leaves out tests that a commit need not run: drawn.py BUILD
 
-Of the smoke experiments, and of what needs their runs, nine tenths; of the slow tests, and of the programs under sanitizers, which every
-commit also runs without them, four fifths. Drawn by the commit's number (`git rev-list --count HEAD`), so that of ten, or five,
-consecutive commits at least one runs each of them; of ten where `.ci/run` gives every fourth commit to ThreadSanitizer instead. What has
+Runs a tenth of the smoke experiments, with what needs their runs, and a fifth of the slow tests and of the programs under sanitizers, which
+every commit also runs without them. Drawn by the commit's number (`git rev-list --count HEAD`), so that each runs at least once in ten, or
+five, consecutive commits; programs under sanitizers in ten, as `.ci/run` gives every fourth commit to ThreadSanitizer instead. What has
 changed since the last commit that passed is run, too, and so are the experiments whose runs are needed. ALL=1 leaves out nothing. With
 --targets, prints the programs under sanitizers that are needed.
 """

@@ -27,7 +27,8 @@ struct Timed {
 };
 
 /// What a prediction misses although its parameters are right, as the spread of the time's logarithm (Student's t, 4 degrees
-/// of freedom): learnt from published measurements by `make validation LEARN=1` (sim/validation).
+/// of freedom): learnt from published measurements by `make validation LEARN=1`, and widened for other clusters
+/// (sim/validation).
 struct Residual {
   double of_row;       ///< of a measurement that is fitted
   double of_step;      ///< of a training, whatever it communicates

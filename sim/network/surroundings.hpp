@@ -11,8 +11,9 @@ inline comm::Surroundings surroundings_of(const Platform& platform, int workers_
   const double overhead_s = platform.message.send_overhead_s + platform.message.receive_overhead_s;
   const auto wire = [&](const Link& link) { return comm::Wire{link.latency_s, overhead_s, link.bytes_per_s}; };
   const Link& inside = platform.sockets_per_node > 1 ? platform.node : platform.peer;
-  return {wire(inside),  wire(platform.leaf),       workers_per_node, platform.leaf.nics_per_node,
-          platform.nccl, platform.reduction.cutting};
+  return {wire(inside),     wire(platform.leaf),
+          workers_per_node, platform.leaf.nics_per_node,
+          platform.nccl,    platform.reduction.segmentation};
 }
 
 }  // namespace paragrad::sim

@@ -86,7 +86,7 @@ Recorder::Recorder(comm::Communicator& worker, CollectivePrograms& programs, std
       time_of_(time_of) {
   set_simulated_time(*this);
   set_workers_per_node(worker.workers_per_node());
-  set_cutting(worker.cutting());
+  set_segmentation(worker.segmentation());
 }
 
 void Recorder::count(int to, std::uint64_t bytes, std::uint64_t messages) {

@@ -76,7 +76,10 @@ def platform_text(facts: dict, factor: float = 1) -> str:
     """factor: of the network's nominal bandwidth that programs reach, by NCCL."""
     if "platform" in facts:
         text = (ROOT / facts["platform"]).read_text()
-        return re.sub(r"\[leaf\]\n(?:\w+ .*\n)*", "\n".join(["[leaf]", *facts["leaf"], ""]), text) if "leaf" in facts else text
+        replaced, count = re.subn(r"\[leaf\].*\n(?:\w+ .*\n)*", "\n".join(["[leaf]", *facts.get("leaf", []), ""]), text)
+        if "leaf" in facts and count != 1:
+            raise ValueError(f"{facts['platform']} has no section [leaf] to replace")
+        return replaced if "leaf" in facts else text
     nics = min(facts["nics"], facts["per_node"])
     each = facts["nic"] * facts["nics"] / nics
     lines = [
@@ -258,7 +261,7 @@ def trainings(path: Path) -> tuple[list[Series], dict[str, int]]:
 
 
 def older(path: Path) -> tuple[list[Series], dict[str, int]]:
-    """The same of programs before NCCL and of other strategies, on platforms that are files."""
+    """The same of exchanges other than NCCL's, and of other strategies, on platforms that are files."""
     groups: dict[tuple, list[dict]] = defaultdict(list)
     left_out: dict[str, int] = defaultdict(int)
     for row in records(path):
@@ -267,7 +270,8 @@ def older(path: Path) -> tuple[list[Series], dict[str, int]]:
     for (source, cluster, name, words, each, together), rows in groups.items():
         facts = next(one for one in FACTS["system"] if one["name"] == cluster)
         options = dict(word.split("=") for word in words.split())
-        if "tensor-parallel" in options or len(rows) < 3:
+        rows.sort(key=lambda row: int(row["workers"]))
+        if "tensor-parallel" in options or len({row["workers"] for row in rows}) < 3:
             left_out["it is not data parallel" if "tensor-parallel" in options else "fewer than three numbers of GPUs"] += len(rows)
             continue
         size = {"minibatch-per-worker": int(each)} if each else {"minibatch": int(together)}

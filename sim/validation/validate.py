@@ -253,12 +253,14 @@ def judge_without_own_cluster(verdicts: list[Verdict]) -> float:
     than learnt, as clusters differ more than the rows of one: the least with which 80 % of the trainings of clusters that were left out
     lie in their intervals of 80 %, clusters weighted equally."""
     some = [one for one in verdicts if one.spread]
+    trainings = [one for one in some if not one.kind.startswith("collective")]
     learnt = {cluster: learn([one for one in some if one.cluster != cluster]) for cluster in {one.cluster for one in some}}
     for tenths in range(10, 31):
         for one in some:
             one.spread = spread_of(one, learnt[one.cluster], tenths / 10)
-        if by_cluster([one for one in some if not one.kind.startswith("collective")], lambda one: one.inside(80)) >= 0.8:
-            break
+        if not trainings or by_cluster(trainings, lambda one: one.inside(80)) >= 0.8:
+            return tenths / 10
+    print("three times the spread holds fewer than 80 % of the trainings")
     return tenths / 10
 
 

@@ -106,9 +106,13 @@ void SimCommunicator::library_routine(comm::Library library, comm::Operation ope
   if (size() == 1 || (data.empty() && all_alike)) return;
   stop_if_dead();
   const std::size_t longest = std::max(send.size_bytes(), data.size_bytes());
-  const auto [known, is_new] = cluster_.nccl_choices.try_emplace({operation, longest});
-  if (is_new)  // there are surroundings, as there is a device for each worker
-    known->second = comm::nccl_choice(operation, size(), static_cast<double>(longest), surroundings().value());
+  const auto key = std::pair(operation, longest);
+  auto known = cluster_.nccl_choices.find(key);
+  if (known == cluster_.nccl_choices.end()) {
+    const comm::Surroundings where = surroundings().value();  // as there is a device for each worker
+    known =
+        cluster_.nccl_choices.emplace(key, comm::nccl_choice(operation, size(), static_cast<double>(longest), where)).first;
+  }
   const comm::NcclChoice& choice = known->second;
   const auto moved = [&](std::size_t bytes) {
     return static_cast<std::uint64_t>(std::llround(choice.sent_share * static_cast<double>(bytes)));

@@ -30,7 +30,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
         first_tag_(channel * tags_per_channel),
         pace_(cluster.platform, rank, channel) {
     set_workers_per_node(cluster.workers_per_node);
-    set_cutting(cluster.platform.reduction.cutting);
+    set_segmentation(cluster.platform.reduction.segmentation);
     set_membership(*this);
     set_simulated_time(*this);
   }

@@ -53,8 +53,8 @@ struct FitArguments {
     list.flag("explain", explain,
               "instead of a fit, say in one sentence why the measurements are slower than they should be");
     list.words("healthy", healthy,
-               "files of the same measurements where nothing was wrong, separated by commas (default: the platform says "
-               "what should be)")
+               "files of the same measurements where nothing was wrong, separated by commas (default: rows that name their "
+               "hosts are compared with each other, others with the platform)")
         .path()
         .unless(!explain, "is for `explain`");
     list.flag("leave-one-out", leave_one_out, "also predict each row by a fit to all others (of up to 50)")

@@ -15,11 +15,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The folder of the Python package: the installed program's, or that of the source.
-std::string package_folder() {
+std::string package_folder(const std::string& module) {
   const fs::path installed = fs::path(system::own_program()).parent_path().parent_path() / "share/paragrad/python";
   const fs::path source = core::build_info().python;
   for (const fs::path& folder : {installed, source})
-    if (fs::exists(folder / "paragrad/plot_command.py")) return folder;
+    if (fs::exists(folder / "paragrad" / (module + ".py"))) return folder;
   throw core::ConfigError(
       core::format("the Python package that draws is neither in {} nor in {}: install Paragrad with cmake --install",
                    installed.string(), source.string()));
@@ -32,15 +32,14 @@ std::string python_with_matplotlib() {
       "sys.exit(sys.version_info < (3, 11) or not find_spec('matplotlib'))";
   for (const std::string python : {"python3", "/usr/bin/python3"})
     if (system::ChildProcess({python, "-c", probe}, "/dev/null").wait() == 0) return python;
-  throw core::ConfigError(
-      "figures are drawn by matplotlib in Python 3.11 or newer, which no Python here has: install python3-matplotlib");
+  throw core::ConfigError("figures need matplotlib in Python 3.11 or newer, and none was found: install python3-matplotlib");
 }
 
 }  // namespace
 
 int draw_in_python(const std::string& module, const std::vector<std::string>& arguments) {
   const char* others = std::getenv("PYTHONPATH");
-  const std::string path = package_folder() + (others && *others ? core::format(":{}", others) : "");
+  const std::string path = package_folder(module) + (others && *others ? core::format(":{}", others) : "");
   std::vector<std::string> command{"/usr/bin/env", "PYTHONPATH=" + path, python_with_matplotlib(), "-P",
                                    "-m",           "paragrad." + module};
   command.insert(command.end(), arguments.begin(), arguments.end());

@@ -220,7 +220,7 @@ core::Json json_of(const std::vector<Point>& points, const sim::Platform& platfo
 int draw(const std::vector<Point>& points, const sim::Platform& platform, const std::vector<std::string>& out) {
   if (out.empty()) return cli::success;
   std::vector<std::string> words{
-      core::format("--title={} on {}", core::printable(points.front().run.model()), platform.name)};
+      core::format("--title={} on {}", core::printable(points.front().run.model()), core::printable(platform.name))};
   for (const std::string& file : out) words.push_back("--out=" + file);
   for (const Point& point : points) {
     const double factor = point.sure ? point.sure->factor(fitting::student_95) : 1, rate = point.times.samples_per_s;

@@ -85,7 +85,10 @@ class SimulatedTraining : public TrainingJob {
     return computes_ ? train::open_training_data(options, workers)
                      : train::imagine_training_data(options, workers, arguments_.imaginary_samples);
   }
-  void describe(core::Json& manifest) const override { manifest["run"]["device_rate"] = rate_.samples_per_s; }
+  void describe(core::Json& manifest) const override {
+    manifest["run"]["device_rate"] = rate_.samples_per_s;
+    if (arguments_.world.device_rate.step_cost_s) manifest["run"]["step_cost_s"] = *arguments_.world.device_rate.step_cost_s;
+  }
   bool resumes() const override { return !resumption_.after_saving; }
   void complete(train::Output& output) const override {
     if (when_begun_)

@@ -11,9 +11,9 @@
 
 #include "backend/device.hpp"
 #include "backend/kernels/add.hpp"
-#include "comm/cutting.hpp"
 #include "comm/membership.hpp"
 #include "comm/operation.hpp"
+#include "comm/segmentation.hpp"
 #include "comm/traffic.hpp"
 #include "comm/window.hpp"
 #include "comm/wire.hpp"
@@ -174,7 +174,7 @@ class Communicator {
   void set_workers_per_node(int workers) { workers_per_node_ = workers; }
 
   /// How reductions cut long arrays: the same on all workers.
-  const Cutting& cutting() const { return cutting_; }
+  const Segmentation& segmentation() const { return segmentation_; }
 
   backend::Device& device() { return device_; }
 
@@ -199,7 +199,7 @@ class Communicator {
         rank_(inner.rank_),
         size_(inner.size_),
         workers_per_node_(inner.workers_per_node_),
-        cutting_(inner.cutting_),
+        segmentation_(inner.segmentation_),
         scratch_(inner.scratch_),
         membership_(inner.membership_),
         traffic_(inner.traffic_) {}
@@ -207,7 +207,7 @@ class Communicator {
 
   void set_position(int rank, int size) { rank_ = rank, size_ = size; }
   void set_membership(Membership& membership) { membership_ = &membership; }
-  void set_cutting(const Cutting& cutting) { cutting_ = cutting; }
+  void set_segmentation(const Segmentation& segmentation) { segmentation_ = segmentation; }
   void set_simulated_time(SimulatedTime& simulated_time) { simulated_time_ = &simulated_time; }
 
   /// Transports count what they send: one meter for all channels of a worker.
@@ -218,7 +218,7 @@ class Communicator {
   int rank_;
   int size_;
   int workers_per_node_ = 1;
-  Cutting cutting_;
+  Segmentation segmentation_;
   core::Arena own_scratch_;
   core::Arena* scratch_ = &own_scratch_;
   Membership nobody_is_gone_;

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "comm/cutting.hpp"
+#include "comm/segmentation.hpp"
 
 namespace paragrad::comm {
 
@@ -43,7 +43,7 @@ struct Surroundings {
   int workers_per_node = 1;
   int links_per_node = 1;  ///< to the other nodes; each worker uses one of them, so more than workers_per_node do not help
   std::optional<NcclFacts> nccl{};
-  Cutting cutting{};
+  Segmentation segmentation{};
 };
 
 }  // namespace paragrad::comm

@@ -73,6 +73,13 @@ class DescribedOption {
     return *this;
   }
 
+  /// Its text is one number or several, perhaps with additions.
+  DescribedOption of_numbers(const std::string& range) const {
+    info_->kind = "FLOAT,...";
+    info_->range = range;
+    return *this;
+  }
+
   /// It must be given.
   DescribedOption required() const {
     info_->required = true;

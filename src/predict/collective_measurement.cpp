@@ -73,12 +73,15 @@ sim::Platform with_free_additions(sim::Platform platform) {
 }
 
 /// Why the simulated time is not that of the closed form, as a sentence. messages_s: simulated without additions.
-std::string why_not(const Measurement& m, double messages_s) {
+std::string why_not(const Measurement& m, double messages_s, const sim::Platform::Reduction& reduction) {
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   const double additions_s = m.least_s() - messages_s, delay_s = messages_s - *m.closed_form_s;
   std::vector<std::string> causes;
   if (additions_s > 0.05 * *m.closed_form_s)
-    causes.push_back(core::format("the additions, a kernel for each segment of 256 kB ({})", time(additions_s)));
+    causes.push_back(core::format(
+        "the additions, {} each segment of {} ({})", reduction.launches ? "a kernel for" : "which follow",
+        core::format_quantity(static_cast<double>(reduction.segmentation.segment_floats * sizeof(float)), core::Unit::bytes),
+        time(additions_s)));
   if (delay_s > 0.05 * *m.closed_form_s)
     causes.push_back(core::format("latencies of segments and links that several messages share ({})", time(delay_s)));
   if (delay_s < -0.05 * *m.closed_form_s)
@@ -122,7 +125,8 @@ Measurement emulate(const CollectiveSettings& arguments, const sim::Platform& pl
   Measurement result = emulate_once(arguments, platform, workers, floats);
   result.closed_form_s = closed_form_s(arguments, platform, workers, result.bytes);
   if (!result.is_near_closed_form())
-    result.difference = why_not(result, emulate_once(arguments, with_free_additions(platform), workers, floats).least_s());
+    result.difference = why_not(result, emulate_once(arguments, with_free_additions(platform), workers, floats).least_s(),
+                                platform.reduction);
   return result;
 }
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/join.hpp"
-#include "core/printable.hpp"
+#include "predict/slow_nodes.hpp"
 
 namespace paragrad::predict {
 namespace {
@@ -18,14 +17,9 @@ constexpr std::size_t short_bytes = 65'536, long_bytes = 64'000'000;  // where l
 
 /// By how much it is slower than it should be.
 struct Slowness {
-  struct Comparison {
-    const MeasuredRow* row;
-    int nodes;
-    double ratio;
-  };
-  std::vector<Comparison> all;
-  std::vector<double> latency, bandwidth;  // of each measurement of a short array, of a long one
-  std::vector<double> steps;               // of the exchange of each training
+  std::vector<Comparison> latency, bandwidth;  // of each measurement of a short array, of a long one
+  std::vector<Comparison> trainings;
+  std::vector<Comparison> exchanges;  // of each training on several workers
 };
 
 /// What counts as slower: a sheet predicts less exactly than another measurement.
@@ -46,22 +40,16 @@ bool are_alike(const MeasuredRow& a, const MeasuredRow& b) {
          a.floats == b.floats;
 }
 
-/// 1 if there is none.
-double median(std::vector<double> values) {
-  if (values.empty()) return 1;
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-/// What the operation should take.
-std::optional<double> reference_s(const MeasuredRow& row, const std::vector<MeasuredRow>& healthy,
-                                  const sim::Platform& platform) {
+/// What it should take. references: other measurements, `rows` themselves if they are compared with each other: then some of
+/// them may be slow. Nothing if none of them is alike.
+std::optional<double> reference_s(const MeasuredRow& row, const std::vector<MeasuredRow>& references,
+                                  const std::vector<MeasuredRow>& rows, const sim::Platform& platform) {
   std::vector<double> alike_s;
-  for (const MeasuredRow& other : healthy)
-    if (are_alike(row, other) && !other.times_s.empty()) alike_s.push_back(other.median_s());
-  std::ranges::sort(alike_s);  // if they are compared with each other, some are slow
-  if (!alike_s.empty()) return alike_s[alike_s.size() / 4];
-  if (!healthy.empty()) return std::nullopt;
+  for (const MeasuredRow& other : references)
+    if (&other != &row && are_alike(row, other) && !other.times_s.empty()) alike_s.push_back(other.median_s());
+  std::ranges::sort(alike_s);
+  if (!alike_s.empty()) return alike_s[alike_s.size() / (&references == &rows ? 4 : 2)];
+  if (!references.empty()) return std::nullopt;
   if (row.training) return 1 / row.training->time(platform, row.training->known_rate(platform)).samples_per_s;
   return time_of(row, platform);
 }
@@ -79,18 +67,22 @@ double exchange_ratio(const MeasuredRow& row, double should_s, const sim::Platfo
   return std::max(1., (exchange_s + longer_s) / exchange_s);
 }
 
-Slowness slowness_of(const std::vector<MeasuredRow>& rows, const std::vector<MeasuredRow>& healthy,
+Slowness slowness_of(const std::vector<MeasuredRow>& rows, const std::vector<MeasuredRow>& references,
                      const sim::Platform& platform) {
   Slowness found;
   for (const MeasuredRow& row : rows) {
-    const auto should_s = reference_s(row, healthy, platform);
+    if (!row.hosts.empty() && std::ssize(row.hosts) != nodes_of(row, platform))
+      throw core::ConfigError(core::format("{}: it has {} hosts, and {} workers need {} nodes: separate the names by spaces",
+                                           row.where, row.hosts.size(), row.workers, nodes_of(row, platform)));
+    const auto should_s = reference_s(row, references, rows, platform);
     if (!should_s || row.times_s.empty()) continue;
     const std::size_t bytes = row.floats * sizeof(float);
-    found.all.push_back({&row, nodes_of(row, platform), row.median_s() / *should_s});
-    if (row.training && row.workers > 1) {
-      found.steps.push_back(exchange_ratio(row, *should_s, platform));
-    } else if (!row.training && (bytes <= short_bytes || bytes >= long_bytes)) {
-      (bytes <= short_bytes ? found.latency : found.bandwidth).push_back(row.median_s() / *should_s);
+    const Comparison one{row.hosts, nodes_of(row, platform), row.median_s() / *should_s};
+    if (row.training) {
+      found.trainings.push_back(one);
+      if (row.workers > 1) found.exchanges.push_back({{}, one.nodes, exchange_ratio(row, *should_s, platform)});
+    } else if (bytes <= short_bytes || bytes >= long_bytes) {
+      (bytes <= short_bytes ? found.latency : found.bandwidth).push_back(one);
     }
   }
   return found;
@@ -103,46 +95,6 @@ int adapters_for(double share, int adapters) {
   return 0;
 }
 
-/// A sentence, if measurements are either slow or not, and nodes that only the slow ones use would explain it; or else "".
-std::string explain_by_nodes(const std::vector<Slowness::Comparison>& all, double limit) {
-  std::vector<const Slowness::Comparison*> slow;
-  std::set<std::string> cleared, suspects;
-  int most_fine = 0;  // nodes
-  for (const Slowness::Comparison& one : all) {
-    if (one.ratio > limit) {
-      slow.push_back(&one);
-    } else if (one.ratio < std::sqrt(limit)) {
-      cleared.insert(one.row->hosts.begin(), one.row->hosts.end());
-      most_fine = std::max(most_fine, one.nodes);
-    } else {
-      return "";
-    }
-  }
-  if (slow.empty() || slow.size() == all.size()) return "";
-  int least_slow = std::numeric_limits<int>::max();
-  bool all_have_one = true;
-  std::vector<double> ratios;
-  for (const Slowness::Comparison* one : slow) {
-    std::set<std::string> here = one->row->hosts;
-    std::erase_if(here, [&](const std::string& host) { return cleared.contains(host); });
-    all_have_one = all_have_one && !here.empty();
-    for (const std::string& host : here) suspects.insert(core::printable(host));
-    least_slow = std::min(least_slow, one->nodes);
-    ratios.push_back(one->ratio);
-  }
-  if (all_have_one)
-    return core::format("{} slow: what uses {} takes {:.2g} times as long as it should, and nothing else does",
-                        suspects.size() == 1 ? core::format("node {} is", *suspects.begin())
-                                             : core::format("some of the nodes {} are", core::join(suspects, ", ")),
-                        suspects.size() == 1 ? "it" : "one of them", median(ratios));
-  if (most_fine < 2 || least_slow <= most_fine) return "";
-  return core::format(
-      "a node is slow, or a link of it, that only larger runs use: on up to {} nodes they take as long as they should, on "
-      "{} "
-      "and more {:.2g} times as long",
-      most_fine, least_slow, median(ratios));
-}
-
 }  // namespace
 
 std::string explain(const std::vector<MeasuredRow>& rows, const std::vector<MeasuredRow>& healthy,
@@ -151,29 +103,34 @@ std::string explain(const std::vector<MeasuredRow>& rows, const std::vector<Meas
   const std::vector<MeasuredRow>& references = healthy.empty() && names_hosts ? rows : healthy;
   const Slowness found = slowness_of(rows, references, platform);
   const Thresholds& limits = references.empty() ? by_sheet : by_measurement;
-  if (std::string sentence = explain_by_nodes(found.all, limits.bandwidth); !sentence.empty()) return sentence;
-  if (found.latency.empty() && found.bandwidth.empty() && found.steps.empty())
-    throw core::ConfigError(
-        core::format("there is nothing to compare: give measurements up to {} or from {} bytes, or of trainings on several "
-                     "workers{}",
-                     short_bytes, long_bytes, references.empty() ? "" : ", of the same as the healthy ones"));
-  const double latency = median(found.latency), bandwidth = median(found.bandwidth);
+  const bool is_collective = !found.latency.empty() || !found.bandwidth.empty();
+  if (!is_collective && found.exchanges.empty() && (found.trainings.empty() || !names_hosts))
+    throw core::ConfigError(core::format(
+        "there is nothing to compare: give measurements up to {} or from {} bytes, or of trainings on several workers{}",
+        short_bytes, long_bytes,
+        !healthy.empty() ? ", of the same as the healthy ones"
+        : names_hosts    ? ", of the same on several nodes"
+                         : ""));
+  for (const auto& [comparisons, limit] :
+       {std::pair(&found.bandwidth, limits.bandwidth), std::pair(&found.latency, limits.latency),
+        std::pair(&found.trainings, limits.bandwidth)})
+    if (std::string sentence = explain_by_nodes(*comparisons, limit); !sentence.empty()) return sentence;
+  const double latency = median_ratio(found.latency), bandwidth = median_ratio(found.bandwidth);
   const int adapters = platform.leaf.nics_per_node, used = adapters_for(1 / bandwidth, adapters);
   const double least_odd = references.empty() ? limits.bandwidth : odd;
   const bool is_late = latency > limits.latency;
   const bool is_narrow = bandwidth > (used > 0 ? limits.bandwidth : least_odd);
   const std::string measured = core::format("latency x {:.2g}, time of long arrays x {:.2g}", latency, bandwidth);
-  if (found.latency.empty() && found.bandwidth.empty()) {
-    const double exchange = median(found.steps);
+  if (!is_collective) {
+    const double exchange = median_ratio(found.exchanges);
     return exchange > limits.bandwidth
                ? core::format(
                      "the exchange of gradients takes {:.2g} times as long, if it makes all of the difference: as over "
-                     "another "
-                     "transport such as TCP",
+                     "another transport such as TCP",
                      exchange)
                : core::format("nothing is wrong that these steps could show (their exchange x {:.2g})", exchange);
   }
-  const bool beyond_adapters = bandwidth > adapters * (1 + near);
+  const bool beyond_adapters = adapters > 1 && bandwidth > adapters * (1 + near);
   const bool is_far = bandwidth > far_slower && (beyond_adapters || latency > both);
   if (is_far || (is_late && bandwidth > limits.bandwidth))
     return core::format("another transport, such as TCP: {} ({})",

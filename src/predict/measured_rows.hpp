@@ -49,7 +49,7 @@ sim::fitting::Row row_of_collective(const MeasuredRow& row, const sim::Platform&
 /// A table (CSV) has a row of names. Of a training: `model`, `workers`, `minibatch` (as the option) or
 /// `minibatch-per-worker`, `samples_per_s` or `s_per_step`, and any option of `simulate`. Of a collective: `operation`,
 /// `workers`, `bytes`, `time` (with its unit), and `collective`. Of both: `use` (fit or predict), `series`, which tells the
-/// rates of a model apart, and `hosts`, names of nodes with spaces in between.
+/// rates of a model apart, and `hosts`, names of nodes, separated by spaces.
 std::vector<MeasuredRow> read_measured_rows(const std::vector<std::string>& files, const std::string& operation);
 
 }  // namespace paragrad::predict

@@ -23,11 +23,11 @@ void SimulationArguments::describe(core::OptionList& list) {
   }
   world.describe(list, false);
   list.described("fast-collectives").when(!computes, only_timed);
-  list.parsed<worlds::GivenRate>("device-rate", world.device_rate, worlds::parse_rate,
-                                 core::format("{}", world.device_rate.samples_per_s),
-                                 "known training rate of a single device in samples per second (0: as the platform says, or "
-                                 "else its roofline); or two, "
-                                 "each at a minibatch, from which a constant cost of each step follows (357@50,700@400)");
+  list.parsed<worlds::GivenRate>(
+          "device-rate", world.device_rate, worlds::parse_rate, core::format("{}", world.device_rate.samples_per_s),
+          "known training rate of a single device in samples per second (0: as the platform says, or else its roofline); or "
+          "two, each at a minibatch, from which a constant cost of each step follows (357@50,700@400)")
+      .of_numbers(core::describe(worlds::device_rates));
 }
 
 }  // namespace paragrad::predict

@@ -53,7 +53,7 @@ std::unique_ptr<optim::Schedule> schedule_of(const TrainingOptions& options, con
   return optim::make_schedule(schedule);
 }
 
-/// In a timing run with NCCL's collectives its broadcast, too, for which workers send no messages.
+/// Timing runs with NCCL's collectives also broadcast with NCCL, which takes time but sends no messages.
 comm::Broadcast broadcast_of(const TrainingOptions& options) {
   const auto collective = options.strategy_settings.find("collective");
   const bool is_nccl = collective != options.strategy_settings.end() && collective->second.text() == "nccl";

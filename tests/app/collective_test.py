@@ -74,7 +74,7 @@ class Collective(FolderTest):
                     if far:
                         self.assertIn(one["difference"], printed.stdout)
                         explained.add(one["difference"].split(" (")[0])
-        self.assertIn("the closed form leaves out the additions, a kernel for each segment of 256 kB", explained)
+        self.assertIn("the closed form leaves out the additions, a kernel for each segment of 262.1kB", explained)
 
     def test_nccl_has_a_time_where_its_model_is_known_and_is_refused_elsewhere(self):
         for operation in ("allreduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"):

@@ -10,6 +10,7 @@ import re
 import unittest
 
 from paragrad_cli import ROOT, CliTest, run
+from plot_test import CAN_DRAW
 from timeline_test import rows, seconds
 
 PLATFORM = "p100-edr-nvlink"
@@ -285,7 +286,18 @@ class Fit(CliTest):
             done = run("fit", self.file(table(*pairs, head="operation,workers,bytes,time,collective,hosts"), "pairs.csv"), "--platform", NCCL,
                        "--explain")
             self.assertTrue(done.stdout.startswith(sentence_begins), (hosts, done.stdout, done.stderr))
-        for slow_from, words in ((64, "a node is slow, or a link of it, that only larger runs use: on up to 4 nodes"), (16, "as over"), (1000, "nothing")):
+        head = "operation,workers,bytes,time,collective,hosts"
+        inside = [f"allreduce,8,64MB,500us,nccl,{one}" for one in "abcdef"]  # each node computes well alone
+        pairs = [f"allreduce,16,64MB,{2000 if 'b' in (one, two) else 1000}us,nccl,{one} {two}" for one, two in itertools.combinations("abcdef", 2)]
+        done = run("fit", self.file(table(*pairs, *inside, head=head), "all.csv"), "--platform", NCCL, "--explain")
+        self.assertTrue(done.stdout.startswith("node b is slow"), (done.stdout, done.stderr))
+        alone = [f"zoo:resnet50,8,32,{2 if host == 'c' else 1},nccl,{host}" for host in "abcdef"]
+        done = run("fit", self.file(table(*alone, head=steps + ",hosts"), "alone.csv"), "--platform", NCCL, "--explain")
+        self.assertTrue(done.stdout.startswith("node c is slow"), (done.stdout, done.stderr))
+        for row, part in (("allreduce,16,64MB,1ms,nccl,a", "it has 1 hosts, and 16 workers need 2 nodes"),
+                          ("allreduce,16,64MB,1ms,nccl,a b", "nothing to compare")):
+            self.assert_refused(run("fit", self.file(table(row, head=head), "few.csv"), "--platform", NCCL, "--explain"), part)
+        for slow_from, words in ((64, "a node that only the larger runs use is slow, or its link is: runs on up to 4 nodes"), (16, "as over"), (1000, "nothing")):
             runs = [table(*(f"zoo:resnet50,{n},32,{0.03 * (2 if slow and n >= slow_from else 1)},nccl" for n in (8, 16, 32, 64)), head=steps)
                     for slow in (True, False)]
             done = run("fit", self.file(runs[0], "some.csv"), "--platform", NCCL, "--explain", "--healthy", self.file(runs[1], "good.csv"))
@@ -340,6 +352,43 @@ class Fit(CliTest):
                                 "--train-samples", 96 * workers, "--epochs", 1, "--blocks", 1, "--timeline", "--out", out, "--overwrite", "--quiet")
                     self.assertEqual(timed.returncode, 0, timed.stderr)
                     self.assertEqual(longest_in(json.loads((out / "timeline.json").read_text()), workers, float(chosen["device-rate"]), text), kind)
+
+    def test_a_rate_at_two_minibatches_tells_what_a_step_costs(self):
+        def rate(minibatch: int, given: str) -> float:
+            done = run("scale", "--model", "zoo:resnet50", "--platform", PLATFORM, "--minibatch-per-worker", minibatch, "--device-rate", given,
+                       "--workers", 1, "--format", "json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)[0]["samples_per_s"]
+
+        for given in ("100@16,200@64", "200@64,100@16"):
+            self.assertAlmostEqual(rate(16, given), 100, delta=0.1)
+            self.assertAlmostEqual(rate(64, given), 200, delta=0.2)
+            self.assertAlmostEqual(rate(32, given), 32 / (0.16 + 0.16 / 3), delta=0.2)
+        self.assertAlmostEqual(rate(64, "300@50,300@256"), 300, delta=0.3)
+        for given, part in (("200@16,100@64", "the larger minibatch has the lower rate"), ("100@16,900@64", "the larger minibatch cannot take less time"),
+                            ("100,200@64", "lacks the minibatch"), ("100@16,200@16", "the same minibatch"), ("100@16", "neither one rate"),
+                            ("100@16.5,200@64", "16.5"), ("100@0,200@64", "'0'"), ("nan@16,200@64", "nan"), ("1@2,3@4,5@6", "neither one rate")):
+            self.assert_refused(run("scale", "--model", NETWORK, "--platform", PLATFORM, "--minibatch-per-worker", 8, "--device-rate", given), part)
+        config = self.file('device-rate = ["100@16", "200@64"]\n', "rate.toml")
+        out = self.folder / "two-rates"
+        done = run("simulate", "--config", config, "--device", "meta", "--model", NETWORK, "--platform", PLATFORM, "--train-samples", 640, "--minibatch",
+                   64, "--strategy", "sgd", "--epochs", 1, "--out", out)
+        self.assertIn("each step costs 106.7ms more", done.stdout)
+        self.assertAlmostEqual(json.loads((out / "manifest.json").read_text())["run"]["step_cost_s"], 0.16 - 0.16 / 3, places=9)
+
+    @unittest.skipUnless(CAN_DRAW, "needs a Python with matplotlib")
+    def test_scale_draws_what_it_prints(self):
+        out = self.folder / "scale.svg"
+        options = ["--model", NETWORK, "--platform", PLATFORM, "--minibatch-per-worker", 8, "--workers", "1..16", "--out", out]
+        plain = run("scale", *options)
+        self.assertEqual((plain.returncode, plain.stderr.strip()), (0, str(out)))
+        picture = out.read_text()
+        limits = {line.split("  ")[-1].rsplit(" (", 1)[0] for line in plain.stdout.splitlines()[1:6]}
+        for name in ("curve-predicted", "ideal", *(f"limited-by-{limit.replace(' ', '-')}" for limit in limits)):
+            self.assertIn(f'id="{name}"', picture)
+        done = run("scale", *options, "--format", "json")
+        self.assertEqual([row["workers"] for row in json.loads(done.stdout)], [1, 2, 4, 8, 16])
+        self.assertEqual(out.read_text(), picture)
 
     def test_scale_tells_cost_and_memory(self):
         source = (ROOT / "sim/platforms" / f"{PLATFORM}.toml").read_text()

@@ -60,9 +60,9 @@ TEST_CASE("how a platform cuts reductions changes no bit and leads to no deadloc
   const std::string algorithm = GENERATE(from_range(own_algorithms()));
   const int workers = GENERATE(2, 3, most_workers);
   const std::int64_t eager = GENERATE(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
-  const std::size_t segment = GENERATE(1024u, 20'000u), in_flight = GENERATE(2u, 5u);
+  const std::size_t segment = GENERATE(1024u, 20'000u), in_flight = GENERATE(2u, 64u);
   CAPTURE(algorithm, workers, eager, segment, in_flight);
-  const Platform::Reduction reduction{.cutting = {segment, in_flight}, .launches = false};
+  const Platform::Reduction reduction{.segmentation = {segment, in_flight}, .launches = false};
   CHECK(hashes(algorithm, workers, longest, eager, reduction) == hashes(algorithm, workers, longest, eager));
 }
 
@@ -84,7 +84,8 @@ TEST_CASE("a platform cuts reductions as its section says, and its additions nee
     });
     return seen;
   };
-  const Seen whole = of({}), cut = of({.cutting = {10'000, 2}}), quiet = of({.cutting = {10'000, 2}, .launches = false});
+  const Seen whole = of({}), cut = of({.segmentation = {10'000, 2}}),
+             quiet = of({.segmentation = {10'000, 2}, .launches = false});
   CHECK(whole.messages == 1);
   CHECK(cut.messages == 5);
   CHECK(whole.time_s == Approx(0.2e-3 + 1e-3).epsilon(0.01));
@@ -102,7 +103,9 @@ TEST_CASE("no other operation relies on buffering, and all give in the simulator
   for (const comm::testing::Served& served : comm::testing::all_served()) {
     CAPTURE(served.name(), workers, length, equal, eager);
     std::vector<char> right(static_cast<std::size_t>(workers));
-    run(platform_of((workers + 1) / 2, 2, {1e-6, 6e9}, {2e-6, 3e9}, eager), workers, {}, [&](comm::Worker& worker) {
+    Platform platform = platform_of((workers + 1) / 2, 2, {1e-6, 6e9}, {2e-6, 3e9}, eager);
+    if (eager == 0) platform.reduction.segmentation = {1024, 5};
+    run(platform, workers, {}, [&](comm::Worker& worker) {
       right[static_cast<std::size_t>(worker.rank())] = comm::testing::outcome_of(worker.comm(), served, task) ==
                                                        comm::testing::expected_of(worker.rank(), served.operation, task);
     });

@@ -19,6 +19,6 @@ std::array<Tree, 2> complementary_trees(int rank, int size);
 int second_root(int size);
 
 /// For the half of an array, `floats` long, that passes through one tree: segments so short that all levels work at once.
-Cutting double_tree_cutting(std::size_t floats, int size, const Cutting& at_most);
+Segmentation double_tree_segments(std::size_t floats, int size, const Segmentation& at_most);
 
 }  // namespace paragrad::comm::collectives

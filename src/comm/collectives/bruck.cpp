@@ -30,7 +30,7 @@ namespace {
 /// Parts of an array that are neighbours modulo n: up to two spans.
 class PartsInARow {
  public:
-  PartsInARow(const Parts& parts, std::span<float> array, int first, int count, const Cutting& cut) : cut_(cut) {
+  PartsInARow(const Parts& parts, std::span<float> array, int first, int count, const Segmentation& cut) : cut_(cut) {
     const int head = std::min(count, parts.workers() - first);
     pieces_[0] = parts.between(first, head).of(array);
     if (head < count) pieces_[1] = parts.between(0, count - head).of(array);
@@ -48,15 +48,15 @@ class PartsInARow {
 
  private:
   std::array<std::span<float>, 2> pieces_;
-  Cutting cut_;
+  Segmentation cut_;
 };
 
 void bruck_all_gather(Communicator& comm, const Parts& parts, std::span<float> array) {
   const int size = comm.size(), rank = comm.rank();
   for (int held = 1; held < size; held *= 2) {
     const int count = std::min(held, size - held), from = (rank + held) % size, to = (rank + size - held) % size;
-    const PartsInARow outgoing(parts, array, rank, count, comm.cutting());
-    const PartsInARow incoming(parts, array, from, count, comm.cutting());
+    const PartsInARow outgoing(parts, array, rank, count, comm.segmentation());
+    const PartsInARow incoming(parts, array, from, count, comm.segmentation());
     std::array<Request, 2> receives;
     for (std::size_t i = 0; i < 2; ++i)
       if (!incoming.piece(i).empty()) receives[i] = comm.start_receive(from, collective_tag, incoming.piece(i));
@@ -72,8 +72,8 @@ void bruck_reduce_scatter(Communicator& comm, const Parts& parts, std::span<floa
   const int size = comm.size(), rank = comm.rank();
   for (int held = std::bit_ceil(static_cast<unsigned>(size)) / 2; held > 0; held /= 2) {
     const int count = std::min(held, size - held), from = (rank + size - held) % size, to = (rank + held) % size;
-    const PartsInARow outgoing(parts, array, to, count, comm.cutting());
-    const PartsInARow incoming(parts, array, rank, count, comm.cutting());
+    const PartsInARow outgoing(parts, array, to, count, comm.segmentation());
+    const PartsInARow incoming(parts, array, rank, count, comm.segmentation());
     const std::size_t messages = std::max(outgoing.segments(), incoming.segments());
     if (messages == 0) continue;
     exchange_and_add(comm, messages, incoming.longest(), messages, [&](std::size_t k) {

@@ -31,7 +31,7 @@ class ButterflyAllreduce : public Allreduce {
 
   static void exchange(Communicator& comm, const Fold& fold, std::span<float> data) {
     const std::size_t rounds = std::countr_zero(static_cast<unsigned>(fold.active));
-    const Cutting& cut = comm.cutting();
+    const Segmentation& cut = comm.segmentation();
     const std::size_t segments = cut.segments(data.size());
     exchange_and_add(comm, rounds * segments, data.size(), segments, [&](std::size_t k) {
       const int peer = fold.rank ^ (1 << (k / segments));

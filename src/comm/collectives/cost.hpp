@@ -24,7 +24,7 @@ struct Cost {
 
 /// The closed form of an algorithm, which its file states; src/comm/collectives/README.md shows all. Steps and messages are
 /// exact; bytes are exact if `bytes` divides into equal parts of float32. The time is exact up to rounding if no message is
-/// longer than a segment (Cutting) and no link is shared (workers_per_node = 1). Longer arrays are cut into pipelined
+/// longer than a segment (Segmentation) and no link is shared (workers_per_node = 1). Longer arrays are cut into pipelined
 /// segments, so the ring, for instance, saves up to half its latencies. If workers share the node's links, each step takes
 /// as long as the links need for all of them.
 ///

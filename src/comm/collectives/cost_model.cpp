@@ -47,7 +47,7 @@ double burst_s(const Wire& link, int messages, double bytes, double in_flight) {
 }
 
 double CostModel::windowed_burst_s(int messages, double length) const {
-  const std::size_t window = where.cutting.messages_in_flight(static_cast<std::size_t>(length / sizeof(float)));
+  const std::size_t window = where.segmentation.messages_in_flight(static_cast<std::size_t>(length / sizeof(float)));
   return burst_s(slowest_wire(), messages, length, static_cast<double>(window));
 }
 

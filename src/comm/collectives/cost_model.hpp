@@ -33,7 +33,7 @@ struct CostModel {
   /// Time if every worker of a node sends a part to every worker of the other nodes.
   double between_nodes_s(double part) const;
 
-  /// Time of `messages` messages on the slowest link, as many in flight as Cutting::messages_in_flight says.
+  /// Time of `messages` messages on the slowest link, as many in flight as Segmentation::messages_in_flight says.
   double windowed_burst_s(int messages, double length) const;
 
   /// Cost of Fold: the workers beyond the last power of two give their array away beforehand and get it back afterwards.

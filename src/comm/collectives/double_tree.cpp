@@ -33,7 +33,7 @@ std::array<Tree, 2> complementary_trees(int rank, int size) {
   return {binary_tree(rank, size), second};
 }
 
-Cutting double_tree_cutting(std::size_t floats, int size, const Cutting& at_most) {
+Segmentation double_tree_segments(std::size_t floats, int size, const Segmentation& at_most) {
   const std::size_t least = std::min<std::size_t>(8192, at_most.segment_floats);  // 32 kB
   const auto depth = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(size - 1)));
   return {std::clamp(floats / std::max<std::size_t>(4 * depth, 1) + 1, least, at_most.segment_floats), at_most.in_flight};
@@ -45,7 +45,7 @@ namespace {
 /// half of the array to its root and broadcasts it. An inner worker of one tree is a leaf of the other, so both directions
 /// of all links are in use: as many bytes as the ring, in a number of steps that grows with log2 n.
 ///
-/// Steps     2 ceil(log2 n). The halves are sent in segments (32 … 256 kB), so that all levels work at the same time.
+/// Steps     2 ceil(log2 n). The halves are sent in segments of 32 kB or more, so that all levels work at the same time.
 /// Bytes     an inner worker sends and receives 2 data.size_bytes(), others less.
 /// Order     at every worker and half: its own value, then the sums of its left and right subtrees, in that tree's order of
 ///           ranks.
@@ -59,15 +59,15 @@ class DoubleTreeAllreduce : public Allreduce {
 
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    add_up(comm, strands(comm, data), cutting(comm, data));
+    add_up(comm, strands(comm, data), segments(comm, data));
   }
 
   void do_all_gather(Communicator& comm, std::span<float> data) const override {
-    spread_down(comm, strands(comm, data), cutting(comm, data));
+    spread_down(comm, strands(comm, data), segments(comm, data));
   }
 
-  static Cutting cutting(const Communicator& comm, std::span<float> data) {
-    return double_tree_cutting((data.size() + 1) / 2, comm.size(), comm.cutting());
+  static Segmentation segments(const Communicator& comm, std::span<float> data) {
+    return double_tree_segments((data.size() + 1) / 2, comm.size(), comm.segmentation());
   }
 
   static std::array<Strand, 2> strands(const Communicator& comm, std::span<float> data) {
@@ -82,7 +82,7 @@ Cost double_tree_cost(Operation, const CostModel& model) {
   const bool one_link = per_node > 1 && model.where.links_per_node == 1;
   const double half = model.bytes / 2;
   const auto floats = static_cast<std::size_t>(std::ceil(half / sizeof(float)));
-  const std::size_t longest = double_tree_cutting(floats, model.workers, model.where.cutting).segment_floats;
+  const std::size_t longest = double_tree_segments(floats, model.workers, model.where.segmentation).segment_floats;
   const double segment = std::min(half, static_cast<double>(sizeof(float) * longest));
   const double others = half / segment - 1;
   // An inner worker receives two segments, one of each child, in the time of two; only the root has a single child.

@@ -14,7 +14,7 @@ void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest
     const Exchange e = exchange(k);
     return ReceiveAdd::Message{e.from, e.incoming};
   });
-  const std::size_t ahead = std::min(lead, comm.cutting().in_flight);
+  const std::size_t ahead = std::min(lead, comm.segmentation().in_flight);
   std::vector<Sends> sends(ahead, Sends(comm));
   std::size_t next_to_start = 0, next_to_finish = 0;  // of sends
   for (std::size_t added = 0, sent = 0; added < count; ++added) {
@@ -35,7 +35,7 @@ void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest
 }
 
 void send_segments(Communicator& comm, int to, std::span<const float> data) {
-  const Cutting& cut = comm.cutting();
+  const Segmentation& cut = comm.segmentation();
   Sends sends(comm);
   for (std::size_t k = 0; k < cut.segments(data.size()); ++k) {
     sends.finish_all_but(cut.in_flight - 1);
@@ -45,7 +45,7 @@ void send_segments(Communicator& comm, int to, std::span<const float> data) {
 }
 
 void add_from(Communicator& comm, int from, std::span<float> data) {
-  const Cutting& cut = comm.cutting();
+  const Segmentation& cut = comm.segmentation();
   const std::size_t count = cut.segments(data.size());
   ReceiveAdd arrivals(comm, count, data.size(), [&](std::size_t k) {
     return ReceiveAdd::Message{from, cut.segment(data, k)};

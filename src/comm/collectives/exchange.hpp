@@ -21,7 +21,7 @@ struct Exchange {
 ///
 /// largest  upper bound on the lengths of the received messages, in elements.
 /// lead     exchange k may be sent once exchange k - lead has been added (lead >= 1); at most as many
-///          are under way as the communicator's cutting says.
+///          are under way as the communicator's segmentation says.
 /// alike    the number of initial exchanges that have the same peers and lengths.
 void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest, std::size_t lead,
                       const std::function<Exchange(std::size_t)>& exchange, std::size_t alike = 0);

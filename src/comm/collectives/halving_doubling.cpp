@@ -25,7 +25,7 @@ class HalvingDoublingAllreduce : public Allreduce {
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
-    const Cutting& cut = comm.cutting();
+    const Segmentation& cut = comm.segmentation();
     fold.in(comm, data);
     if (fold.outside()) return;
     for (const Halving& h : halvings(fold, data.size())) {

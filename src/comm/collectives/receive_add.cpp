@@ -9,8 +9,8 @@ ReceiveAdd::ReceiveAdd(Communicator& comm, std::size_t count, std::size_t larges
                        std::function<Message(std::size_t)> message, std::size_t in_flight)
     : comm_(comm),
       count_(count),
-      slots_(std::min(count, in_flight > 0 ? in_flight : comm.cutting().in_flight)),
-      slot_floats_(std::min(largest, comm.cutting().segment_floats)),
+      slots_(std::min(count, in_flight > 0 ? in_flight : comm.segmentation().in_flight)),
+      slot_floats_(std::min(largest, comm.segmentation().segment_floats)),
       message_(std::move(message)),
       scratch_(comm.scratch(slots_ * slot_floats_)),
       arrivals_(slots_) {

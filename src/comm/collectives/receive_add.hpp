@@ -20,7 +20,7 @@ class ReceiveAdd {
     int tag = collective_tag;
   };
 
-  /// largest: an upper bound on the messages' length, in elements. in_flight: 0: as the communicator's cutting says.
+  /// largest: an upper bound on the messages' length, in elements. in_flight: 0: as the communicator's segmentation says.
   ReceiveAdd(Communicator& comm, std::size_t count, std::size_t largest, std::function<Message(std::size_t)> message,
              std::size_t in_flight = 0);
 

@@ -35,7 +35,7 @@ struct Ring {
 
 void ring_reduce_scatter(Communicator& comm, const Parts& parts, std::span<float> array) {
   const Ring ring(comm, parts, array);
-  const Cutting& cut = comm.cutting();
+  const Segmentation& cut = comm.segmentation();
   const std::size_t segments = cut.segments(parts.largest());
   const std::size_t count = (ring.size - 1) * segments;
   // What is sent in a step was added one step before: `segments` exchanges ago.

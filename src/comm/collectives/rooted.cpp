@@ -65,14 +65,14 @@ struct Incoming {
 
 // No deadlock, whatever the trees: at a worker, segment s of a strand waits for segment s of the strand's children, for
 // segments before s, and for segment s of strands that are leaves here, which wait for earlier segments only.
-void add_up(Communicator& comm, std::span<const Strand> unordered, const Cutting& cut) {
+void add_up(Communicator& comm, std::span<const Strand> unordered, const Segmentation& cut) {
   const std::vector<Strand> strands = in_order_of_waiting(unordered);
   std::vector<Incoming> incoming;
   for (const Strand& strand : strands)
     for (const int child : strand.tree.children) incoming.push_back({&strand, child});
   const std::size_t largest = std::min(longest(strands), cut.segment_floats), segments = cut.segments(longest(strands));
   const std::size_t in_flight =
-      std::max(comm.cutting().messages_in_flight(largest), cut.in_flight * std::min<std::size_t>(incoming.size(), 2));
+      std::max(comm.segmentation().messages_in_flight(largest), cut.in_flight * std::min<std::size_t>(incoming.size(), 2));
   const auto message = [&](std::size_t k) {
     const Incoming& from = incoming[k % incoming.size()];
     return ReceiveAdd::Message{from.child, cut.segment(from.strand->data, k / incoming.size()), from.strand->tag};
@@ -96,7 +96,7 @@ void add_up(Communicator& comm, std::span<const Strand> unordered, const Cutting
 
 void add_up(Communicator& comm, const Tree& tree, std::span<float> data) {
   const Strand strand{.tree = tree, .data = data};
-  add_up(comm, {&strand, 1}, comm.cutting());
+  add_up(comm, {&strand, 1}, comm.segmentation());
 }
 
 namespace {
@@ -104,7 +104,7 @@ namespace {
 /// The data arriving in one strand, received in place, segment by segment, `ahead` segments in advance.
 class Arrivals {
  public:
-  Arrivals(Communicator& comm, const Strand& strand, const Cutting& cut, std::size_t ahead)
+  Arrivals(Communicator& comm, const Strand& strand, const Segmentation& cut, std::size_t ahead)
       : comm_(comm), strand_(strand), cut_(cut), count_(cut.segments(strand.data.size())), requests_(ahead) {
     while (posted_ < std::min(ahead, count_)) post_next();
   }
@@ -126,7 +126,7 @@ class Arrivals {
 
   Communicator& comm_;
   const Strand& strand_;
-  const Cutting& cut_;
+  const Segmentation& cut_;
   std::size_t count_;
   std::vector<Request> requests_;
   std::size_t posted_ = 0;
@@ -135,7 +135,7 @@ class Arrivals {
 
 }  // namespace
 
-void spread_down(Communicator& comm, std::span<const Strand> unordered, const Cutting& cut) {
+void spread_down(Communicator& comm, std::span<const Strand> unordered, const Segmentation& cut) {
   std::vector<Strand> strands = in_order_of_waiting(unordered);
   std::ranges::reverse(strands);
   const std::size_t segments = cut.segments(longest(strands));
@@ -159,7 +159,7 @@ void spread_down(Communicator& comm, std::span<const Strand> unordered, const Cu
 
 void spread_down(Communicator& comm, const Tree& tree, std::span<float> data) {
   const Strand strand{.tree = tree, .data = data};
-  spread_down(comm, {&strand, 1}, comm.cutting());
+  spread_down(comm, {&strand, 1}, comm.segmentation());
 }
 
 }  // namespace paragrad::comm::collectives

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/allreduce.hpp"
-#include "comm/cutting.hpp"
+#include "comm/segmentation.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
@@ -35,12 +35,12 @@ struct Strand {
 /// Reduces towards the roots: adds the children's data in the order of the children, then sends the sum to the parent. Cut
 /// into segments, so that the levels of a tree work at the same time; several trees alternate, segment by segment.
 ///
-/// cut: by default as the communicator says.
-void add_up(Communicator& comm, std::span<const Strand> strands, const Cutting& cut);
+/// cut: segments no longer than the communicator's.
+void add_up(Communicator& comm, std::span<const Strand> strands, const Segmentation& cut);
 void add_up(Communicator& comm, const Tree& tree, std::span<float> data);
 
 /// Broadcasts from the roots: from parent to children, likewise.
-void spread_down(Communicator& comm, std::span<const Strand> strands, const Cutting& cut);
+void spread_down(Communicator& comm, std::span<const Strand> strands, const Segmentation& cut);
 void spread_down(Communicator& comm, const Tree& tree, std::span<float> data);
 
 /// Reduces to worker 0, the root of the tree, and broadcasts.

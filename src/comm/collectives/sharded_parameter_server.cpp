@@ -26,7 +26,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
  private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
-    const Cutting& cut = comm.cutting();
+    const Segmentation& cut = comm.segmentation();
     const std::size_t largest = std::min((data.size() + shards.size - 1) / shards.size, cut.segment_floats);
     const std::size_t segments = cut.segments((data.size() + shards.size - 1) / shards.size);
     const std::size_t count = (shards.size - 1) * segments, window = cut.messages_in_flight(largest);
@@ -49,7 +49,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
   void do_all_gather(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
     const std::size_t largest = (data.size() + shards.size - 1) / shards.size;
-    const std::size_t count = shards.size - 1, window = comm.cutting().messages_in_flight(largest);
+    const std::size_t count = shards.size - 1, window = comm.segmentation().messages_in_flight(largest);
     Sends sends(comm);
     std::vector<Request> receives(count);
     for (std::size_t arrived = 0, started = 0; arrived < count; ++arrived) {

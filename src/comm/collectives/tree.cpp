@@ -18,7 +18,7 @@ void tree_broadcast(Communicator& comm, std::span<float> array) {
 using TreeAllreduce = RootedAllreduce<binomial_tree>;
 
 Cost tree_cost(Operation operation, const CostModel& model) {
-  const Cutting& cut = model.where.cutting;
+  const Segmentation& cut = model.where.segmentation;
   const double segment = std::min(model.bytes, static_cast<double>(cut.segment_floats * sizeof(float)));
   double turn_s = 0;  // the root's link carries a segment of every child before the next one
   for (int level = 0; level < log2_ceil(model.workers); ++level) {

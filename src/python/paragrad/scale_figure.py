@@ -44,7 +44,8 @@ def draw(points: list[Point], title: str, out: list[Path | str]) -> None:
                       **look(index) | {"linestyle": ""})
         set_scale(axes, "x", True, workers)
         set_scale(axes, "y", True, [value for point in points for value in (point.lowest, point.highest)] + ideal)
-        axes.set(xlabel="workers", ylabel="samples per second", title=title)
+        axes.set(xlabel="workers", ylabel="samples per second")
+        axes.set_title(title, parse_math=False)
         sure = any(point.lowest < point.highest for point in points)
         handles = [Line2D([], [], **line, label="predicted" + (", with 95 % interval" if sure else "")),
                    Line2D([], [], color=MUTED, linestyle=":", label="in proportion to the workers")]

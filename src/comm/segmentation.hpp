@@ -6,9 +6,9 @@
 
 namespace paragrad::comm {
 
-/// How a reduction cuts long arrays into segments, one of which is added while the next ones arrive: scratch memory stays
+/// How a reduction divides long arrays into segments, one of which is added while the next ones arrive: scratch memory stays
 /// small, and a segment is still in the cache when it is added. The bits of a sum do not depend on it.
-struct Cutting {
+struct Segmentation {
   /// 256 kB. (Shared memory, 2 ranks, 64 MB ring: 128 kB is as fast, 64 kB and 1 MB take about 12 % longer, uncut stripes
   /// 55 %.)
   std::size_t segment_floats = 65536;
