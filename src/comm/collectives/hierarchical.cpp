@@ -109,9 +109,11 @@ Cost hierarchical_cost(Operation operation, const CostModel& model) {
   const Surroundings& where = model.where;
   const int group = workers_of_group(model.workers, where.workers_per_node), groups = model.workers / group;
   const int groups_of_node = std::max(1, model.workers_here() / group);
-  const Cost inside =
-      cost_of(operation, chosen.inner, group, model.bytes, {where.inside, where.inside, 1, 1, {}, where.segmentation});
-  Surroundings across{where.inside, where.between, 1, 1, {}, where.segmentation};
+  const auto one_per_node = [&](const Wire& between) {
+    return Surroundings{.inside = where.inside, .between = between, .segmentation = where.segmentation};
+  };
+  const Cost inside = cost_of(operation, chosen.inner, group, model.bytes, one_per_node(where.inside));
+  Surroundings across = one_per_node(where.between);
   across.between.bytes_per_s /= model.turns(inside.owners * groups_of_node);
   const Cost between = cost_of(operation, chosen.outer, groups, model.bytes / inside.parts, across);
   return {inside.steps + between.steps, count(groups) * inside.messages + count(inside.owners) * between.messages,
