@@ -49,7 +49,7 @@ $(BUILD)/venv/bin/pytest: src/setup/python_tools.txt
 $(BUILD)/CMakeCache.txt:
 	@cmake --log-level=NOTICE -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release
 
-test: ## install packages, build, run the tests: of the slow ones half, of the smoke experiments a tenth, others for the next commit (ALL=1: all)
+test: ## install packages, build, run the tests: of the slow ones a fifth, of the smoke experiments a tenth, others for the next commit (ALL=1: all)
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, whose tools could not be installed"
 	@$(MAKE) --no-print-directory build

@@ -106,9 +106,9 @@ void Bmuf::start(comm::Worker& worker, Replica& replica) {
 
 void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
   if (!filters_) return;
-  const double total = total_samples(worker, samples);
+  const double total = total_samples(worker.comm(), samples);
   if (total == 0) return;
-  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
+  reduce_to_mean(worker.comm(), *allreduce_, replica.parameters, samples, total);
   filter(worker, owned_.of(replica.parameters), coefficients(worker.size(), total / worker.size()));
   allreduce_->all_gather(worker.comm(), replica.parameters);
   if (options_.reset_local_momentum) reset_local_momentum(worker, replica);

@@ -73,7 +73,7 @@ void BmufAdam::synchronise(comm::Worker& worker, Replica& replica, std::size_t s
   filtered_steps_ = block.momentum * filtered_steps_ + block.rate * sums[1] / total;
   const double moved = (1 + ahead(block)) * filtered_steps_ - ahead_before;
   const auto filter = [&](std::span<float> moment, std::span<float> base, double past, double beta, bool of_squares) {
-    reduce_to_mean(worker, allreduce(), moment, samples, total);
+    reduce_to_mean(worker.comm(), allreduce(), moment, samples, total);
     worker.run(backend::MomentFilter{past, std::pow(beta, moved), of_squares, owned().of(moment), base});
     allreduce().all_gather(worker.comm(), moment);
   };

@@ -1,7 +1,3 @@
-#include "backend/kernels/add.hpp"
-#include "backend/kernels/copy.hpp"
-#include "backend/kernels/momentum_update.hpp"
-#include "backend/kernels/scale.hpp"
 #include "core/format.hpp"
 #include "strategies/outer_optimiser.hpp"
 
@@ -50,11 +46,7 @@ class DiLoCo : public OuterOptimiser {
 };
 
 void DiLoCo::outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) {
-  const std::span<float> gradient = part.average;  // in its place
-  worker.run(backend::Scale{-1, gradient}, backend::Add{part.model, gradient},
-             backend::MomentumUpdate{static_cast<float>(settings().learning_rate), static_cast<float>(settings().momentum),
-                                     true, 0, gradient, part.momentum, part.model},
-             backend::Copy{part.model, part.average});
+  nesterov_step(worker.comm(), part, settings().learning_rate, settings().momentum);
 }
 
 }  // namespace

@@ -4,21 +4,21 @@
 
 namespace paragrad::strategies {
 
-double total_samples(comm::Worker& worker, std::size_t samples) {
+double total_samples(comm::Communicator& comm, std::size_t samples) {
   double total = static_cast<double>(samples);
-  comm::sum_in_rank_order(worker.comm(), {&total, 1});
+  comm::sum_in_rank_order(comm, {&total, 1});
   return total;
 }
 
-void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
+void reduce_to_mean(comm::Communicator& comm, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
                     double total) {
   // Weights are proportional to samples; usually all are equal, and then only the owned part of the sum is touched.
-  const double workers = worker.size();
+  const double workers = comm.size();
   const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
-  if (weight != 1) worker.run(backend::Scale{weight, values});
-  allreduce.reduce_scatter(worker.comm(), values);
-  const core::Range owned = allreduce.owned(worker.comm(), values.size());
-  worker.run(backend::Scale{static_cast<float>(1 / workers), owned.of(values)});
+  if (weight != 1) comm.run(backend::Scale{weight, values});
+  allreduce.reduce_scatter(comm, values);
+  const core::Range owned = allreduce.owned(comm, values.size());
+  comm.run(backend::Scale{static_cast<float>(1 / workers), owned.of(values)});
 }
 
 void reset_local_momentum(comm::Worker& worker, Replica& replica) {
@@ -43,9 +43,9 @@ Remarks explain_collective(const std::string& collective, const comm::Allreduce&
 
 void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
   if (worker.size() == 1) return;
-  const double total = total_samples(worker, samples);
+  const double total = total_samples(worker.comm(), samples);
   if (total == 0) return;
-  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
+  reduce_to_mean(worker.comm(), *allreduce_, replica.parameters, samples, total);
   allreduce_->all_gather(worker.comm(), replica.parameters);
   if (options_.reset_local_momentum) reset_local_momentum(worker, replica);
 }

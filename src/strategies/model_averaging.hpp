@@ -5,11 +5,11 @@
 namespace paragrad::strategies {
 
 /// Sums `samples` over all workers.
-double total_samples(comm::Worker& worker, std::size_t samples);
+double total_samples(comm::Communicator& comm, std::size_t samples);
 
 /// Reduces the values to their mean over the workers, weighted by the samples each processed, at the owners: the first half
 /// of an allreduce. Elsewhere the values are undefined until all_gather. total: see total_samples; above 0.
-void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
+void reduce_to_mean(comm::Communicator& comm, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
                     double total);
 
 /// Options of strategies that sum models.

@@ -1,8 +1,19 @@
 #include "strategies/outer_optimiser.hpp"
 
+#include "backend/kernels/add.hpp"
 #include "backend/kernels/copy.hpp"
+#include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/scale.hpp"
 
 namespace paragrad::strategies {
+
+void nesterov_step(comm::Communicator& comm, const OuterPart& part, double rate, double momentum) {
+  const std::span<float> gradient = part.average;  // in its place
+  comm.run(backend::Scale{-1, gradient}, backend::Add{part.model, gradient},
+           backend::MomentumUpdate{static_cast<float>(rate), static_cast<float>(momentum), true, 0, gradient, part.momentum,
+                                   part.model},
+           backend::Copy{part.model, part.average});
+}
 
 OuterOptimiser::OuterOptimiser(Settings settings)
     : Strategy(Share::block), settings_(std::move(settings)), allreduce_(comm::make_allreduce(settings_.collective)) {}
@@ -15,9 +26,9 @@ void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
 }
 
 void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
-  const double total = total_samples(worker, samples);
+  const double total = total_samples(worker.comm(), samples);
   if (total == 0) return;
-  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
+  reduce_to_mean(worker.comm(), *allreduce_, replica.parameters, samples, total);
   outer_step(worker, {owned_.of(replica.parameters), model_.span(), momentum_.span()}, replica.learning_rate);
   allreduce_->all_gather(worker.comm(), replica.parameters);
   if (settings_.reset_local_momentum) reset_local_momentum(worker, replica);

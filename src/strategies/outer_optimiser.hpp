@@ -5,6 +5,16 @@
 
 namespace paragrad::strategies {
 
+/// Part of an outer step: the arrays have one length.
+struct OuterPart {
+  std::span<float> average;   ///< x_avg; after the step the next x
+  std::span<float> model;     ///< x; likewise
+  std::span<float> momentum;  ///< the rule's state; 0 before the first step
+};
+
+/// Nesterov's momentum μ in the form of torch.optim.SGD: g = x - x_avg;  v = μ v + g;  x = x - rate (g + μ v)
+void nesterov_step(comm::Communicator& comm, const OuterPart& part, double rate, double momentum);
+
 /// An outer optimiser around the local ones, for which a block is one step: from the common starting point x and the mean
 /// x_avg of the workers' models after the block, its rule computes the next x. SlowMo and DiLoCo are such rules.
 ///
@@ -29,12 +39,7 @@ class OuterOptimiser : public Strategy {
     bool reset_local_momentum = false;  ///< reset the state of the local optimisers at each step
   };
 
-  /// The owned part of each array, all [owned].
-  struct Part {
-    std::span<float> average;   ///< x_avg; after the step the next x
-    std::span<float> model;     ///< x; likewise
-    std::span<float> momentum;  ///< the rule's state; 0 before the first step
-  };
+  using Part = OuterPart;  ///< all [owned]
 
   explicit OuterOptimiser(Settings settings);
 

@@ -68,6 +68,7 @@ enum class Share {
 ///   for each minibatch:
 ///     local:       backward pass and update
 ///     exchanging:  backward pass in stages, each announcing the part of the gradient it completed (gradient_ready); step
+///     meeting:     backward pass and update; after those minibatches that the strategy chooses, meet
 ///   synchronise
 ///
 /// A strategy of this class alone is local: workers update their replicas on their own between two synchronisations, and the
@@ -105,6 +106,29 @@ class Strategy {
 
  private:
   Share share_;
+};
+
+/// A local strategy that also meets between the minibatches of a block. Rounds are counted: one minibatch each, as many in a
+/// block as its longest split has. A worker with fewer takes part in the later meetings without training.
+///
+/// The loop runs the minibatches between two meetings as one computation. synchronise() is not needed: a block ends with a
+/// meeting. Replicas differ between meetings, so show_model() has to agree on a model.
+class MeetingStrategy : public Strategy {
+ public:
+  MeetingStrategy() : Strategy(Share::block) {}
+
+  /// Where a worker is in a block.
+  struct Meeting {
+    std::size_t round = 0;    ///< rounds of the block so far, the same on all workers
+    std::size_t rounds = 0;   ///< of the block; at least 1
+    std::size_t passed = 0;   ///< rounds since the last meeting or the beginning of the block
+    std::size_t samples = 0;  ///< which this worker processed in them
+  };
+
+  /// The round, in (round, rounds], after which to meet next. The same on all workers.
+  virtual std::size_t next_meeting(std::size_t round, std::size_t rounds) const = 0;
+
+  virtual void meet(comm::Worker&, Replica&, const Meeting& at) = 0;
 };
 
 /// A strategy that exchanges gradients before they are used, at least in some epochs.
@@ -164,6 +188,7 @@ struct StrategyEntry {
   Share share = Share::block;         ///< unless its options choose another one
   bool has_servers = false;           ///< it is a ServedStrategy
   bool meets_in_minibatches = false;  ///< all workers exchange the gradient of every minibatch, in all epochs
+  bool replicas_differ = false;       ///< even at the end of a block: it is a MeetingStrategy
   std::function<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
@@ -186,6 +211,7 @@ StrategyEntry entry_of(core::EntryInfo info, Share share = Share::block) {
           .share = share,
           .has_servers = std::is_base_of_v<ServedStrategy, Type>,
           .meets_in_minibatches = std::is_base_of_v<ExchangingStrategy, Type> && !std::is_base_of_v<ServedStrategy, Type>,
+          .replicas_differ = std::is_base_of_v<MeetingStrategy, Type>,
           .make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
             auto options = core::read_options<Options>(context.settings);
             if constexpr (std::is_constructible_v<Type, Options, StrategyContext>)

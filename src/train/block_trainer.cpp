@@ -1,6 +1,8 @@
 #include "train/block_trainer.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "backend/kernels/scale.hpp"
 #include "core/format.hpp"
@@ -24,6 +26,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
       strategy_(make_strategy(options)),
       exchange_(dynamic_cast<strategies::ExchangingStrategy*>(strategy_.get())),
       served_(dynamic_cast<strategies::ServedStrategy*>(strategy_.get())),
+      meeting_(dynamic_cast<strategies::MeetingStrategy*>(strategy_.get())),
       step_sizes_(options, source.scored_per_sample()),
       learner_(make_learner(worker.device(), largest_minibatch, exchanges())),
       stages_(
@@ -60,24 +63,37 @@ double BlockTrainer::train(const BlockPlan& plan, std::size_t position, std::siz
 }
 
 void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums) {
-  const auto minibatches = [&] {
-    for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_) {
-      const std::size_t mine = plan.mine[minibatch_], together = plan.together[minibatch_];
-      const double in_block = static_cast<double>(minibatch_) / static_cast<double>(plan.mine.size());
-      const double rate =
-          setting_.schedule->rate((static_cast<double>(position_) + in_block) / static_cast<double>(blocks_));
-      replica_.step = exchanging() ? step_sizes_.of(rate, together) : step_sizes_.of_part(rate, mine, together);
-      if (exchanging() || mine > 0)
-        convert_state(exchanging() ? 1 : static_cast<double>(mine) / static_cast<double>(together));
-      exchanging() ? exchange_minibatch(mine, samples, sums) : descend_minibatch(mine, samples, sums);
-    }
-    settle_losses(sums);
-  };
+  minibatch_ = 0;
+  if (exchanging()) return go_on(plan, plan.mine.size(), samples, sums);
+  if (meeting_ != nullptr && !setting_.alone) return train_rounds(plan, samples, sums);
   // Without exchange there is nothing to wait for until the end of the block: its minibatches are one computation.
-  if (exchanging())
-    minibatches();
-  else
-    compute(worker_, *learner_, expected_work(plan), minibatches);
+  compute(worker_, *learner_, expected_work(plan.mine), [&] { go_on(plan, plan.mine.size(), samples, sums); });
+}
+
+void BlockTrainer::train_rounds(const BlockPlan& plan, data::SampleStream& samples, Sums& sums) {
+  for (std::size_t round = 0; round < plan.rounds;) {
+    const std::size_t next = meeting_->next_meeting(round, plan.rounds), end = std::min(next, plan.mine.size());
+    const auto minibatches = std::span(plan.mine).subspan(minibatch_, end - minibatch_);
+    if (!minibatches.empty())
+      compute(worker_, *learner_, expected_work(minibatches), [&] { go_on(plan, end, samples, sums); });
+    const std::size_t trained = std::accumulate(minibatches.begin(), minibatches.end(), std::size_t{0});
+    const ScopedTimer aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
+    meeting_->meet(worker_, replica_, {.round = next, .rounds = plan.rounds, .passed = next - round, .samples = trained});
+    round = next;
+  }
+}
+
+void BlockTrainer::go_on(const BlockPlan& plan, std::size_t end, data::SampleStream& samples, Sums& sums) {
+  for (; minibatch_ < end; ++minibatch_) {
+    const std::size_t mine = plan.mine[minibatch_], together = plan.together[minibatch_];
+    const double in_block = static_cast<double>(minibatch_) / static_cast<double>(plan.mine.size());
+    const double rate = setting_.schedule->rate((static_cast<double>(position_) + in_block) / static_cast<double>(blocks_));
+    replica_.step = exchanging() ? step_sizes_.of(rate, together) : step_sizes_.of_part(rate, mine, together);
+    if (exchanging() || mine > 0)
+      convert_state(exchanging() ? 1 : static_cast<double>(mine) / static_cast<double>(together));
+    exchanging() ? exchange_minibatch(mine, samples, sums) : descend_minibatch(mine, samples, sums);
+  }
+  settle_losses(sums);
 }
 
 // A step on a part of a minibatch is as long as one on the whole, because its rate is divided by the part. What the
@@ -138,13 +154,13 @@ void BlockTrainer::take_in(const backend::LossSum& loss, std::size_t scored, std
   sums.samples += static_cast<double>(scored);
 }
 
-backend::WorkMeter BlockTrainer::expected_work(const BlockPlan& plan) {
+backend::WorkMeter BlockTrainer::expected_work(std::span<const std::size_t> minibatches) {
   backend::WorkMeter work;
   if (!cost_) return work;
-  std::size_t repeated = 0;  // minibatches of the same size as the first: usually all but the last
-  while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
-  if (repeated > 0) work += cost_->descend(plan.mine[0]) * repeated;
-  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_->descend(plan.mine[i]);
+  std::size_t repeated = 0;  // of the same size as the first: usually all but the last
+  while (repeated < minibatches.size() && minibatches[repeated] == minibatches[0]) ++repeated;
+  if (repeated > 0) work += cost_->descend(minibatches[0]) * repeated;
+  for (const std::size_t size : minibatches.subspan(repeated)) work += cost_->descend(size);
   return work;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "comm/worker.hpp"
@@ -63,6 +64,9 @@ class BlockTrainer {
   bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
   bool exchanging() const { return !setting_.alone && exchanges(); }
   void train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
+  void train_rounds(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
+  // Its minibatches from minibatch_ up to `end`.
+  void go_on(const BlockPlan& plan, std::size_t end, data::SampleStream& samples, Sums& sums);
   // Not inlined: workers wait in exchange_minibatch, and how deep that is decides how many can be emulated.
   [[gnu::noinline]] void convert_state(double share);
   [[gnu::noinline]] void descend_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
@@ -70,7 +74,7 @@ class BlockTrainer {
   void synchronise(std::size_t samples);
   void settle_losses(Sums& sums);
   void take_in(const backend::LossSum& loss, std::size_t scored, std::size_t minibatch, Sums& sums) const;
-  backend::WorkMeter expected_work(const BlockPlan& plan);
+  backend::WorkMeter expected_work(std::span<const std::size_t> minibatches);
 
   comm::Worker& worker_;
   const TrainingOptions& options_;
@@ -79,6 +83,7 @@ class BlockTrainer {
   std::unique_ptr<strategies::Strategy> strategy_;
   strategies::ExchangingStrategy* exchange_;  // the same, if it exchanges gradients; or else null
   strategies::ServedStrategy* served_;        // likewise, if it has servers
+  strategies::MeetingStrategy* meeting_;      // likewise, if it meets within a block
   StepSizes step_sizes_;
   std::unique_ptr<Learner> learner_;
   std::vector<Learner::Stage> stages_;  // in which an exchanged gradient is computed

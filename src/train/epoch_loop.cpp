@@ -12,6 +12,7 @@ namespace {
 void shorten(BlockPlan& plan, std::size_t wanted, std::size_t samples) {
   plan.mine.resize((wanted * plan.mine.size() + samples - 1) / samples);
   plan.together.resize(plan.mine.size());
+  plan.rounds = (wanted * plan.rounds + samples - 1) / samples;
   plan.samples = 0;
   for (const std::size_t samples : plan.mine) plan.samples += samples;
   if (!plan.rows.empty()) plan.rows.resize(plan.samples);
@@ -39,6 +40,7 @@ BlockPlan EpochLoop::plan(const EpochSetting& setting, std::size_t block, bool a
   const data::Partition& partition = *source_.partition;
   PlanOptions plan = plan_options(setting);
   if (setting.alone) return plan_block(partition, block, strategies::Share::minibatch, setting.minibatch, 0, 1, plan);
+  plan.counts_rounds = strategies::strategy_entry(options_.strategy).replicas_differ;
   if (options_.balance) plan.part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
   return plan_block(partition, block, blocks_.strategy().share(), setting.minibatch, worker_.rank(), worker_.size(), plan);
 }

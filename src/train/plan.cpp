@@ -17,6 +17,15 @@ std::vector<std::uint32_t> rows_in_order(const data::Partition& partition, core:
   return rows;
 }
 
+/// Minibatches of the longest split of a block.
+std::size_t rounds_of(const data::Partition& partition, std::size_t block, std::size_t minibatch, std::size_t max_steps) {
+  std::size_t longest = 0;
+  for (std::size_t worker = 0; worker < partition.workers(); ++worker)
+    longest = std::max(longest, partition.split_range(block, worker).size());
+  const std::size_t rounds = minibatch == 0 ? std::min<std::size_t>(longest, 1) : (longest + minibatch - 1) / minibatch;
+  return max_steps > 0 ? std::min(rounds, max_steps) : rounds;
+}
+
 }  // namespace
 
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
@@ -31,6 +40,7 @@ BlockPlan plan_block(const data::Partition& partition, std::size_t block, strate
   const std::vector<std::uint32_t> rows = rows_in_order(partition, all, options.shuffle);
   const std::size_t size = minibatch == 0 ? all.size() : minibatch;
   BlockPlan plan;
+  if (options.counts_rounds) plan.rounds = rounds_of(partition, block, minibatch, options.max_steps);
   for (std::size_t begin = 0; begin < all.size(); begin += size) {
     if (options.max_steps > 0 && plan.mine.size() == options.max_steps) break;
     const std::size_t together = std::min(size, all.size() - begin);

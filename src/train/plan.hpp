@@ -18,10 +18,12 @@ struct BlockPlan {
   std::size_t samples = 0;            ///< this worker's samples
   std::vector<std::size_t> mine;      ///< this worker's samples in each minibatch; they sum to samples
   std::vector<std::size_t> together;  ///< samples in each minibatch over all workers that share it
+  std::size_t rounds = 0;             ///< minibatches of the longest split, if PlanOptions::counts_rounds
 };
 
 struct PlanOptions {
-  std::size_t max_steps = 0;  ///< only the first minibatches; 0: all
+  std::size_t max_steps = 0;   ///< only the first minibatches; 0: all
+  bool counts_rounds = false;  ///< Share::block: look at the splits of all workers, too
 
   /// part_of(length): this worker's part of `length` samples of a minibatch or block; empty function: equal parts, and
   /// splits as they were drawn.

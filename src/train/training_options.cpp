@@ -38,7 +38,9 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
                               "decay per block of the exponential mean of the model, which is scored and saved in its place "
                               "(0: none)"))
       .off("0")
-      .unless(has_servers(options), not_with_servers(options, "whose workers agree only at the end of an epoch"));
+      .unless(has_servers(options), not_with_servers(options, "whose workers agree only at the end of an epoch"))
+      .unless(strategies::strategy_entry(options.strategy).replicas_differ,
+              not_with_servers(options, "whose workers have different models at the end of a block"));
   used_by_network(list.flag("keep-best", options.keep_best, "end with the model that has the lowest validation error")
                       .mark(core::OptionMark::unpredicted))
       .when(options.computes, not_timed);

@@ -169,7 +169,8 @@ void TrainingRun::go_back_to(const BestModel& best, int epochs) {
 
 core::StateView TrainingRun::describe() {
   core::StateView all;
-  all.add("parameters", learner().parameters(), core::Rescale::equal);
+  all.add("parameters", learner().parameters(),
+          strategies::strategy_entry(options.strategy).replicas_differ ? core::Rescale::mean : core::Rescale::equal);
   add_state(all, "optimiser", learner().optimiser());
   add_state(all, "optimiser", blocks);
   add_state(all, "learner", learner());

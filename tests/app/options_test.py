@@ -160,7 +160,7 @@ class Unused(CliTest):
     def test_options_of_another_strategy_optimiser_schedule_or_compression(self):
         for arguments, parts in (
             (["--strategy", "model_averaging", "--gradient-bits", 1], ["--gradient-bits", "data_parallel and post_local_sgd", "model_averaging"]),
-            (["--strategy", "bmuf", "--outer-momentum", 0.5], ["--outer-momentum is an option of the strategy diloco", "bmuf"]),
+            (["--strategy", "bmuf", "--outer-momentum", 0.5], ["--outer-momentum is an option of the strategies diloco and streaming_diloco", "bmuf"]),
             (["--strategy", "bmuf", "--outer-momentum", 0.9], ["--outer-momentum"]),  # the default, which bmuf does not use either
             (["--strategy", "diloco", "--reset-local-momentum", "true"], ["--reset-local-momentum", "diloco"]),
             (["--strategy", "bmuf_adam", "--optimiser", "adam", "--reset-local-momentum", "true"], ["--reset-local-momentum"]),

@@ -81,6 +81,8 @@ struct EqualSamples : test::SmallTask {
                                                                       {"slow-momentum", 0},
                                                                       {"outer-momentum", 0},
                                                                       {"outer-learning-rate", 1},
+                                                                      {"outer-delay", std::size_t{0}},
+                                                                      {"fragments", std::size_t{1}},
                                                                       {"lazy-threshold", 0},
                                                                       {"backup-workers", 0},
                                                                       {"local-start-epoch", 2}})

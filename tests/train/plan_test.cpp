@@ -56,6 +56,22 @@ TEST_CASE("of a block no more minibatches are planned than a run may take, and f
   CHECK(planned(9) == 4);
 }
 
+TEST_CASE("the rounds of a block are the minibatches of its longest split, the same for all workers", "[train]") {
+  const std::size_t minibatch = GENERATE(0u, 1u, 3u, 4u, 50u), most = GENERATE(0u, 2u);
+  const auto partition = data::Partition::random(101, 5, 3, 9);
+  for (std::size_t block = 0; block < 3; ++block) {
+    std::set<std::size_t> rounds;
+    std::size_t longest = 0;
+    for (int k = 0; k < 5; ++k) {
+      const auto plan = train::plan_block(partition, block, strategies::Share::block, minibatch, k, 5,
+                                          {.max_steps = most, .counts_rounds = true});
+      rounds.insert(plan.rounds);
+      longest = std::max(longest, plan.mine.size());
+    }
+    CHECK(rounds == std::set{longest});
+  }
+}
+
 TEST_CASE("shuffling gives every block and split a new order of the same samples in every epoch", "[train]") {
   const auto partition = data::Partition::random(120, 2, 3, 5);
   const auto rows = [&](strategies::Share share, std::size_t block, int epoch) {

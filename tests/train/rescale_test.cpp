@@ -215,6 +215,7 @@ TEST_CASE("a run goes on with more or fewer workers, with the same result emulat
                                                  {"bmuf_adam", "adam", {}},
                                                  {"slowmo", "momentum", {}},
                                                  {"diloco", "adamw", {}},
+                                                 {"streaming_diloco", "adamw", {{"outer-delay", std::size_t{2}}}},
                                                  {"fed_adam", "momentum", {}},
                                                  {"post_local_sgd", "momentum", {}},
                                                  {"data_parallel", "adam", {{"buffered", true}}},

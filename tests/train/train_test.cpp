@@ -122,7 +122,7 @@ TEST_CASE("training learns", "[train]") {
   test::SmallTask task(3000);
   task.options.epochs = 6;
   const std::string strategy =
-      GENERATE("sgd", "data_parallel", "model_averaging", "bmuf", "slowmo", "diloco", "post_local_sgd");
+      GENERATE("sgd", "data_parallel", "model_averaging", "bmuf", "slowmo", "diloco", "streaming_diloco", "post_local_sgd");
   task.options.strategy = strategy;
   const train::Result result = task.simulate(strategy == "sgd" ? 1 : 3);
   CHECK(result.test.error < 0.35);  // chance: 0.83

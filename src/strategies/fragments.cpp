@@ -1,0 +1,82 @@
+#include "strategies/fragments.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/move_towards.hpp"
+
+namespace paragrad::strategies {
+namespace {
+
+/// Calls action(range of the parameters, the same elements when packed) for each range of a fragment.
+template <class Action>
+void for_ranges(std::span<const core::Range> ranges, const Action& action) {
+  std::size_t at = 0;
+  for (const core::Range range : ranges) {
+    action(range, core::Range{at, at + range.size()});
+    at += range.size();
+  }
+}
+
+}  // namespace
+
+Fragment::Fragment(std::vector<core::Range> ranges) {
+  std::ranges::sort(ranges, {}, &core::Range::begin);
+  for (const core::Range range : ranges) {
+    size_ += range.size();
+    if (!ranges_.empty() && ranges_.back().end == range.begin)
+      ranges_.back().end = range.end;
+    else
+      ranges_.push_back(range);
+  }
+}
+
+std::vector<core::Range> Fragment::unpacked(core::Range packed) const {
+  std::vector<core::Range> result;
+  for_ranges(ranges_, [&](core::Range range, core::Range at) {
+    const core::Range part{std::max(packed.begin, at.begin), std::min(packed.end, at.end)};
+    if (part.begin < part.end) result.push_back({range.begin + part.begin - at.begin, range.begin + part.end - at.begin});
+  });
+  return result;
+}
+
+void Fragment::pack(backend::KernelQueue& queue, std::span<const float> parameters, std::span<float> packed) const {
+  for_ranges(ranges_, [&](core::Range range, core::Range at) {
+    queue.run(backend::Copy{range.of(parameters), at.of(packed)});
+  });
+}
+
+void Fragment::unpack(backend::KernelQueue& queue, std::span<const float> packed, std::span<float> parameters) const {
+  for_ranges(ranges_, [&](core::Range range, core::Range at) {
+    queue.run(backend::Copy{at.of(packed), range.of(parameters)});
+  });
+}
+
+void Fragment::move_towards(backend::KernelQueue& queue, float share, std::span<const float> packed,
+                            std::span<float> parameters) const {
+  for_ranges(ranges_, [&](core::Range range, core::Range at) {
+    queue.run(backend::MoveTowards{share, at.of(packed), range.of(parameters)});
+  });
+}
+
+std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count) {
+  std::vector<core::Range> matrices;
+  for (const core::Matrix& matrix : layout) matrices.push_back(matrix.range());
+  std::ranges::stable_sort(matrices, std::greater<>{}, &core::Range::size);
+  struct Bin {
+    std::vector<core::Range> ranges{};
+    std::size_t size = 0;
+  };
+  std::vector<Bin> bins(count);
+  for (const core::Range matrix : matrices) {
+    Bin& smallest = *std::ranges::min_element(bins, {}, &Bin::size);
+    smallest.ranges.push_back(matrix);
+    smallest.size += matrix.size();
+  }
+  std::vector<Fragment> fragments;
+  for (Bin& bin : bins) fragments.emplace_back(std::move(bin.ranges));
+  return fragments;
+}
+
+}  // namespace paragrad::strategies

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "backend/device.hpp"
+#include "core/layout.hpp"
+#include "core/range.hpp"
+
+namespace paragrad::strategies {
+
+/// Whole matrices of the parameters that are exchanged at once, packed one after the other.
+class Fragment {
+ public:
+  explicit Fragment(std::vector<core::Range> ranges);
+
+  std::size_t size() const { return size_; }  ///< in elements
+  bool empty() const { return size_ == 0; }
+
+  /// Ranges of the parameters, in ascending order; neighbours are merged.
+  std::span<const core::Range> ranges() const { return ranges_; }
+
+  /// Where a range of the packed elements lies in the parameters.
+  std::vector<core::Range> unpacked(core::Range packed) const;
+
+  void pack(backend::KernelQueue& queue, std::span<const float> parameters, std::span<float> packed) const;
+  void unpack(backend::KernelQueue& queue, std::span<const float> packed, std::span<float> parameters) const;
+
+  /// Moves the parameters towards the packed values by `share` of their distance.
+  void move_towards(backend::KernelQueue& queue, float share, std::span<const float> packed,
+                    std::span<float> parameters) const;
+
+ private:
+  std::vector<core::Range> ranges_;
+  std::size_t size_ = 0;
+};
+
+/// Cuts a layout into `count` fragments of about equal sizes: the largest matrix that is left goes to the smallest fragment;
+/// of equal ones the first. With fewer matrices than fragments some are empty.
+std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count);
+
+}  // namespace paragrad::strategies

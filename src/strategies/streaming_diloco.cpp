@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <utility>
+
+#include "backend/kernels/copy.hpp"
+#include "core/format.hpp"
+#include "strategies/fragments.hpp"
+#include "strategies/outer_optimiser.hpp"
+
+namespace paragrad::strategies {
+namespace {
+
+struct StreamingOptions : comm::CollectiveOptions {
+  double learning_rate = 0.4;
+  double momentum = 0.9;
+  std::size_t fragments = 3;  // P
+  std::size_t delay = 1;      // τ
+  double local_share = 0.5;   // α
+
+  void describe(core::OptionList& list) {
+    CollectiveOptions::describe(list);
+    list.group("Block updates");
+    list.number("outer-learning-rate", learning_rate, core::above_zero,
+                "outer learning rate, the weight of the averaged update");
+    list.number("outer-momentum", momentum, core::below_one, "Nesterov momentum coefficient of the averaged update");
+    list.number("fragments", fragments, {.least = 1, .most = 10'000},
+                "parts of the model that are exchanged in turn, at equal distances within a block");
+    list.number("outer-delay", delay, core::any_count,
+                "minibatches that workers go on training while a fragment is exchanged");
+    list.number("local-share", local_share, core::below_one,
+                "share that a worker keeps of its own fragment when the exchanged one arrives (0: it takes that one)");
+  }
+};
+
+/// Streaming DiLoCo (Douillard et al., arXiv 2501.18512, 2025): the matrices of the model are dealt out to P fragments of
+/// about equal size. Block by block, after (p+1)/P of its rounds, the workers average fragment p and take DiLoCo's outer
+/// step for it; τ minibatches later, at the latest before the next fragment is sent, each worker moves to the result:
+///
+///   g = x - x_avg;  v = μ v + g;  x = x - lr (g + μ v)    of fragment p, with its own v
+///   x_i = α x_i + (1 - α) x                               τ minibatches later
+///
+/// So one fragment travels at a time, while the workers train: of a network it asks for 1/P of what DiLoCo asks for at
+/// once. x_avg weights a worker by the samples that it processed since the fragment was last sent. When a fragment is
+/// applied depends on τ alone, never on when its messages arrive: a slow network delays the workers instead.
+///
+/// P = 1, τ = 0, α = 0 is DiLoCo, bit for bit. The model that is evaluated and saved is x; x of all fragments, and v, are
+/// spread over the workers, each holding what it owns in the allreduce. One model more while evaluating.
+class StreamingDiLoCo : public MeetingStrategy {
+ public:
+  explicit StreamingDiLoCo(const StreamingOptions& options)
+      : options_(options), allreduce_(comm::make_allreduce(options.collective)) {}
+
+  Remarks explain(const Extent& extent) const override;
+  void start(comm::Worker& worker, Replica& replica) override;
+  std::size_t next_meeting(std::size_t round, std::size_t rounds) const override;
+  void meet(comm::Worker& worker, Replica& replica, const Meeting& at) override;
+  void show_model(comm::Worker& worker, Replica& replica) override;
+  void resume_work(comm::Worker& worker, Replica& replica) override;
+  void describe_state(core::StateView& state) override;
+
+ private:
+  /// A fragment, and what this worker keeps for it.
+  struct Stream {
+    Fragment fragment;
+    core::Range owned;          // of the packed fragment
+    core::Range kept;           // the same elements in model_ and momentum_
+    std::uint64_t samples = 0;  // processed by this worker since it was last sent
+  };
+
+  std::size_t sent_after(std::size_t number, std::size_t rounds) const { return (number + 1) * rounds / streams_.size(); }
+  void send(comm::Worker& worker, const Replica& replica, Stream& stream);
+  void exchange(comm::Communicator& comm, const Stream& stream, std::size_t samples);
+  void apply(comm::Worker& worker, Replica& replica);
+
+  StreamingOptions options_;
+  std::unique_ptr<comm::Allreduce> allreduce_;
+  std::vector<Stream> streams_;
+  core::Arena model_;              // x, [what this worker owns of all fragments]
+  core::Arena momentum_;           // v, likewise
+  core::Arena travelling_;         // [largest fragment]: sent; after a join() the next x
+  core::Arena own_;                // between show_model and resume_work x_i
+  std::uint64_t under_way_ = 0;    // 0: nothing is travelling; or else the fragment's number, from 1
+  std::uint64_t rounds_left_ = 0;  // until it is applied
+  double trained_ = 0;             // after a join(): the samples behind it; 0: it changes nothing
+};
+
+Remarks StreamingDiLoCo::explain(const Extent& extent) const {
+  Remarks remarks = explain_collective(options_.collective, *allreduce_, extent);
+  const double distance = extent.local_steps / static_cast<double>(options_.fragments);
+  if (static_cast<double>(options_.delay) > distance)
+    remarks.lines.push_back(
+        core::format("a fragment is applied when the next one is sent, {:.3g} minibatches later: an outer delay of {} is "
+                     "longer; use longer blocks or fewer fragments",
+                     distance, options_.delay));
+  return remarks;
+}
+
+void StreamingDiLoCo::start(comm::Worker& worker, Replica& replica) {
+  streams_.clear();
+  under_way_ = rounds_left_ = 0;
+  std::size_t kept = 0, largest = 0;
+  for (Fragment& fragment : packed_fragments(replica.layout, options_.fragments)) {
+    const core::Range owned = allreduce_->owned(worker.comm(), fragment.size());
+    largest = std::max(largest, fragment.size());
+    streams_.push_back({std::move(fragment), owned, {kept, kept + owned.size()}});
+    kept += owned.size();
+  }
+  model_ = worker.device().allocate(kept);
+  momentum_ = worker.device().allocate(kept);
+  travelling_ = worker.device().allocate(largest);
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    for (const Stream& stream : streams_) {
+      std::size_t at = stream.kept.begin;
+      for (const core::Range range : stream.fragment.unpacked(stream.owned)) {
+        queue.run(backend::Copy{range.of(std::span<const float>(replica.parameters)),
+                                core::Range{at, at + range.size()}.of(model_.span())});
+        at += range.size();
+      }
+    }
+  });
+}
+
+std::size_t StreamingDiLoCo::next_meeting(std::size_t round, std::size_t rounds) const {
+  std::size_t next = under_way_ != 0 ? round + rounds_left_ : rounds;
+  for (std::size_t number = 0; number < streams_.size(); ++number)
+    if (const std::size_t sent = sent_after(number, rounds); sent > round) next = std::min(next, sent);
+  return std::min(next, rounds);
+}
+
+void StreamingDiLoCo::meet(comm::Worker& worker, Replica& replica, const Meeting& at) {
+  for (Stream& stream : streams_) stream.samples += at.samples;
+  if (under_way_ != 0 && (rounds_left_ -= at.passed) == 0) apply(worker, replica);
+  for (std::size_t number = 0; number < streams_.size(); ++number) {
+    // A block with fewer rounds than fragments has none between some of them; those before the first come with it.
+    if (std::max<std::size_t>(sent_after(number, at.rounds), 1) != at.round || streams_[number].fragment.empty()) continue;
+    if (under_way_ != 0) apply(worker, replica);
+    under_way_ = number + 1;
+    rounds_left_ = options_.delay;
+    send(worker, replica, streams_[number]);
+    if (rounds_left_ == 0) apply(worker, replica);
+  }
+}
+
+void StreamingDiLoCo::send(comm::Worker& worker, const Replica& replica, Stream& stream) {
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    stream.fragment.pack(queue, replica.parameters, travelling_.span().first(stream.fragment.size()));
+  });
+  const std::size_t samples = std::exchange(stream.samples, 0);
+  if (options_.delay == 0) return exchange(worker.comm(), stream, samples);
+  worker.launch([this, &stream, samples](comm::Communicator& comm) { exchange(comm, stream, samples); });
+}
+
+void StreamingDiLoCo::exchange(comm::Communicator& comm, const Stream& stream, std::size_t samples) {
+  const std::span<float> values = travelling_.span().first(stream.fragment.size());
+  trained_ = total_samples(comm, samples);
+  if (trained_ == 0) return;
+  reduce_to_mean(comm, *allreduce_, values, samples, trained_);
+  nesterov_step(comm, {stream.owned.of(values), stream.kept.of(model_.span()), stream.kept.of(momentum_.span())},
+                options_.learning_rate, options_.momentum);
+  allreduce_->all_gather(comm, values);
+}
+
+void StreamingDiLoCo::apply(comm::Worker& worker, Replica& replica) {
+  worker.join();
+  const Fragment& fragment = streams_[std::exchange(under_way_, 0) - 1].fragment;
+  rounds_left_ = 0;
+  if (trained_ == 0) return;
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    const std::span<const float> arrived = travelling_.span().first(fragment.size());
+    if (options_.local_share == 0)
+      fragment.unpack(queue, arrived, replica.parameters);
+    else
+      fragment.move_towards(queue, static_cast<float>(1 - options_.local_share), arrived, replica.parameters);
+  });
+}
+
+void StreamingDiLoCo::show_model(comm::Worker& worker, Replica& replica) {
+  worker.join();
+  own_ = worker.device().allocate(replica.parameters.size());
+  core::Arena whole = worker.device().allocate(travelling_.size());
+  worker.run(backend::Copy{replica.parameters, own_.span()});
+  for (const Stream& stream : streams_) {
+    const std::span<float> values = whole.span().first(stream.fragment.size());
+    worker.run(backend::Copy{stream.kept.of(model_.span()), stream.owned.of(values)});
+    allreduce_->all_gather(worker.comm(), values);
+    worker.run_kernels([&](backend::KernelQueue& queue) { stream.fragment.unpack(queue, values, replica.parameters); });
+  }
+}
+
+void StreamingDiLoCo::resume_work(comm::Worker& worker, Replica& replica) {
+  worker.run(backend::Copy{own_.span(), replica.parameters});
+  own_ = {};
+}
+
+void StreamingDiLoCo::describe_state(core::StateView& state) {
+  std::vector<core::Range> pieces;
+  for (const Stream& stream : streams_)
+    for (const core::Range range : stream.fragment.unpacked(stream.owned)) pieces.push_back(range);
+  if (pieces.empty()) pieces.push_back({});  // it owns nothing, and says so
+  state.add("outer_model", model_.span(), pieces);
+  state.add("outer_momentum", momentum_.span(), pieces);
+  state.add("travelling", travelling_.span(), core::Rescale::equal);
+  state.add("under_way", under_way_, core::Rescale::equal);
+  state.add("rounds_left", rounds_left_, core::Rescale::equal);
+  state.add("trained", trained_, core::Rescale::equal);
+  for (std::size_t number = 0; number < streams_.size(); ++number)
+    state.add(core::format("samples_{}", number), streams_[number].samples, core::Rescale::sum);
+}
+
+}  // namespace
+
+StrategyEntry streaming_diloco_entry() {
+  return entry_of<StreamingDiLoCo, StreamingOptions>(
+      {.name = "streaming_diloco",
+       .summary = "diloco by fragments of the model, exchanged in turn while the workers train",
+       .source = "Douillard et al., 2025",
+       .formula = "of fragment p, after (p + 1)/P of a block:\ng = x - mean of the local models\nv = mu v + g\n"
+                  "x = x - rate (g + mu v)\nand tau minibatches later x_i = alpha x_i + (1 - alpha) x"});
+}
+
+}  // namespace paragrad::strategies

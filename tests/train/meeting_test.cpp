@@ -1,0 +1,60 @@
+// Strategies that meet within a block, in whole trainings.
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+
+namespace {
+
+/// Four workers on a network whose latency is this.
+sim::Platform with_latency(double latency_s) {
+  sim::Platform platform = test::slow_cluster(4);
+  platform.leaf = {{latency_s, 1e9}, 1};
+  return platform;
+}
+
+train::Result after(test::SmallTask& task, const sim::Platform& platform, core::Settings settings) {
+  task.options.strategy_settings = std::move(settings);
+  return task.simulate(4, platform);
+}
+
+}  // namespace
+
+TEST_CASE("streaming_diloco with one fragment, no delay and nothing kept is diloco, bit for bit", "[train]") {
+  test::SmallTask task;
+  task.options.blocks = GENERATE(1u, 4u, 30u);  // 30: at most two minibatches of a worker, some with one
+  task.options.minibatch = GENERATE(0u, 8u);
+  task.options.optimiser.name = GENERATE("nesterov", "adamw");
+  const int workers = GENERATE(1, 3, 5);
+  const core::Settings common{{"collective", "tree"}, {"outer-learning-rate", 0.5}, {"outer-momentum", 0.6}};
+  task.options.strategy = "diloco";
+  task.options.strategy_settings = common;
+  const train::Result expected = task.simulate(workers);
+  task.options.strategy = "streaming_diloco";
+  for (const auto& [name, value] :
+       core::Settings{{"fragments", std::size_t{1}}, {"outer-delay", std::size_t{0}}, {"local-share", 0}})
+    task.options.strategy_settings[name] = value;
+  const train::Result result = task.simulate(workers);
+  CHECK(result.parameters_sha256 == expected.parameters_sha256);
+  CHECK(result.train.loss == expected.train.loss);
+  CHECK(result.test.error == expected.test.error);
+}
+
+TEST_CASE("a fragment that arrives within its delay costs no time, and one that does not is waited for", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "streaming_diloco";
+  task.options.optimiser.name = "sgd";
+  task.options.minibatch = 4;
+  task.options.blocks = 2;  // 19 minibatches of a worker each
+  task.options.validations = 1;
+  const auto settings = [](std::size_t delay) {
+    return core::Settings{{"fragments", std::size_t{2}}, {"outer-delay", delay}};
+  };
+  const train::Result on_no_network = after(task, with_latency(0), settings(9));
+  const train::Result hidden = after(task, with_latency(5e-6), settings(9));
+  const train::Result exposed = after(task, with_latency(5e-6), settings(0));
+  CHECK(hidden.parameters_sha256 == on_no_network.parameters_sha256);
+  CHECK(hidden.times.optimise_s == Approx(on_no_network.times.optimise_s).epsilon(1e-3));
+  CHECK(hidden.times.aggregate_s == Approx(on_no_network.times.aggregate_s).epsilon(1e-3));
+  CHECK(exposed.times.aggregate_s > 3 * hidden.times.aggregate_s);
+}
