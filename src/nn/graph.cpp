@@ -73,7 +73,7 @@ std::vector<ValueId> GraphBuilder::add_node(const std::string& name, std::shared
                                             std::span<const std::optional<ParameterId>> shared) try {
   const NodeId id = graph_.nodes_.size();
   const std::vector<ValueType> types = graph_.types_of(inputs);
-  Node node{.name = name, .op = op, .inputs = std::move(inputs), .stream = static_cast<std::uint32_t>(id)};
+  Node node{.name = name, .op = op, .inputs = std::move(inputs), .stream = static_cast<std::uint32_t>(id), .block = block_};
   const std::vector<ValueType> outputs = op->infer(types);
 
   node.owned.begin = node.owned.end = graph_.parameter_count();
@@ -131,6 +131,7 @@ ValueId GraphBuilder::only(const std::vector<ValueId>& outputs) {
 
 void GraphBuilder::draw_like(const Graph& other, const Node& node) {
   graph_.nodes_.back().stream = node.stream;
+  graph_.nodes_.back().block = node.block;
   graph_.streams_ = other.streams();
 }
 
@@ -156,6 +157,7 @@ Graph GraphBuilder::finish(ValueId output) && {
     if (!leads_on) throw core::ConfigError(core::format("{} ({}) does not lead to the output", node.name, node.op->name()));
   }
   check_windows();
+  assign_roles();
   graph_.plan_ = make_plan(graph_);
   return std::move(graph_);
 }

@@ -56,6 +56,7 @@ struct Node {
   core::Range owned{};       ///< its own parameters, which its backward pass completes
   core::Range buffers{};     ///< of the flat buffers of a replica
   std::uint32_t stream = 0;  ///< of its random numbers, below Graph::streams()
+  std::int32_t block = -1;   ///< see GraphBuilder::begin_block
 };
 
 /// Operations in execution order and the values between them; the layout of parameters and buffers; and the plan of memory
@@ -126,6 +127,11 @@ class GraphBuilder {
   std::vector<ValueId> add_node(const std::string& name, std::shared_ptr<const Op> op, std::vector<ValueId> inputs,
                                 std::span<const std::optional<ParameterId>> shared = {});
 
+  /// Nodes that are added from now on belong to the next block of the network, as every layer of a transformer is one; after
+  /// end_blocks() to none. In a network without blocks every node with a hidden matrix is one.
+  void begin_block() { block_ = blocks_++; }
+  void end_blocks() { block_ = -1; }
+
   /// The same for an operation with one output.
   template <std::derived_from<Op> OneOp>
   ValueId add(const std::string& name, OneOp op, std::vector<ValueId> inputs,
@@ -133,7 +139,7 @@ class GraphBuilder {
     return only(add_node(name, std::make_shared<const OneOp>(std::move(op)), std::move(inputs), shared));
   }
 
-  /// The last node draws the random numbers that a node of another graph draws.
+  /// The last node draws the random numbers that a node of another graph draws, and belongs to the same block.
   void draw_like(const Graph& other, const Node& node);
 
   static constexpr ValueId input = 0;
@@ -148,10 +154,12 @@ class GraphBuilder {
  private:
   static ValueId only(const std::vector<ValueId>& outputs);
   void check_windows() const;
+  void assign_roles();
   Graph finish(ValueId output) &&;
   static Graph fuse_activations(const Graph& graph);
 
   Graph graph_;
+  std::int32_t block_ = -1, blocks_ = 0;
 };
 
 }  // namespace paragrad::nn

@@ -105,6 +105,12 @@ class Op {
   /// In training it takes the variance of each channel over the minibatch: from so many values of a row. 0: it takes none.
   virtual std::size_t values_in_variance(Types /*inputs*/) const { return 0; }
 
+  /// Its parameters are vectors to look up: core::Role::embedding.
+  virtual bool is_table() const { return false; }
+
+  /// Its input consists of so many vectors of equal length, which are the outputs of separate matrices.
+  virtual std::size_t stacked_inputs() const { return 1; }
+
   /// It has no backward pass: its inputs must not depend on parameters.
   virtual bool takes_only_data() const { return false; }
 

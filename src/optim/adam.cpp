@@ -6,6 +6,19 @@
 #include "optim/optimiser_context.hpp"
 
 namespace paragrad::optim {
+
+backend::AdamStep adam_step(const backend::RuleNumbers& numbers, const Step& step, double steps, bool decoupled) {
+  const double samples = step.samples, alpha = samples * step.rate, lambda = step.decay / samples;
+  return {.rate = alpha / (1 - std::pow(numbers.beta1, steps)),
+          .beta1 = numbers.beta1,
+          .beta2 = numbers.beta2,
+          .unbias = 1 / (1 - std::pow(numbers.beta2, steps)),
+          .epsilon = numbers.epsilon,
+          .gradient_scale = 1 / samples,
+          .decay = decoupled ? 0 : lambda,
+          .shrink = decoupled ? alpha * lambda : 0};
+}
+
 namespace {
 
 /// Adam (Kingma and Ba, ICLR 2015) on the minibatch's mean gradient g/n, with n its samples:
@@ -19,8 +32,6 @@ namespace {
 /// AdamW (Loshchilov and Hutter, ICLR 2019): d = g/n, and w -= αλw in addition.
 class Adam : public LocalOptimiser {
  public:
-  static constexpr backend::RuleNumbers published{.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-
   Adam(const OptimiserContext& from, const RuleOptions& options, bool decoupled)
       : numbers_(options.numbers()),
         decoupled_(decoupled),
@@ -52,23 +63,11 @@ class Adam : public LocalOptimiser {
 
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override {
     if (range.empty()) return;
-    queue.run(backend::AdamUpdate{constants(step), range.of(gradients_.span()), range.of(first_.span()),
-                                  range.of(second_.span()), range.of(parameters)});
+    queue.run(backend::AdamUpdate{adam_step(numbers_, step, steps_, decoupled_), range.of(gradients_.span()),
+                                  range.of(first_.span()), range.of(second_.span()), range.of(parameters)});
   }
 
  private:
-  backend::AdamStep constants(const Step& step) const {
-    const double samples = step.samples, alpha = samples * step.rate, lambda = step.decay / samples;
-    return {.rate = alpha / (1 - std::pow(numbers_.beta1, steps_)),
-            .beta1 = numbers_.beta1,
-            .beta2 = numbers_.beta2,
-            .unbias = 1 / (1 - std::pow(numbers_.beta2, steps_)),
-            .epsilon = numbers_.epsilon,
-            .gradient_scale = 1 / samples,
-            .decay = decoupled_ ? 0 : lambda,
-            .shrink = decoupled_ ? alpha * lambda : 0};
-  }
-
   backend::RuleNumbers numbers_;
   bool decoupled_;
   core::Arena gradients_;
@@ -83,7 +82,7 @@ OptimiserEntry adam_family_entry(core::EntryInfo info, bool decoupled) {
       [decoupled](const OptimiserContext& from, const RuleOptions& options) {
         return std::make_unique<Adam>(from, options, decoupled);
       },
-      RuleOptions{Adam::published});
+      RuleOptions{adam_numbers});
 }
 
 }  // namespace

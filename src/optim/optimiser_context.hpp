@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backend/kernels/adam_update.hpp"
 #include "backend/update_rule.hpp"
 #include "optim/local_optimiser.hpp"
 
@@ -28,6 +29,11 @@ struct RuleOptions {
   }
   void describe(core::OptionList& list);
 };
+
+inline constexpr backend::RuleNumbers adam_numbers{.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};  ///< as published
+
+/// Adam's constants for step number `steps`, from 1; decoupled: AdamW's.
+backend::AdamStep adam_step(const backend::RuleNumbers& numbers, const Step& step, double steps, bool decoupled);
 
 /// The arguments from which a rule is constructed; see make_optimiser.
 struct OptimiserContext {

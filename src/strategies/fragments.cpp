@@ -60,6 +60,13 @@ void Fragment::move_towards(backend::KernelQueue& queue, float share, std::span<
   });
 }
 
+std::vector<Fragment> strided_fragments(std::span<const core::Matrix> layout, std::size_t count) {
+  std::vector<std::vector<core::Range>> ranges(count);
+  for (const core::Matrix& matrix : layout)
+    ranges[matrix.block < 0 ? 0 : static_cast<std::size_t>(matrix.block) % count].push_back(matrix.range());
+  return {ranges.begin(), ranges.end()};
+}
+
 std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count) {
   std::vector<core::Range> matrices;
   for (const core::Matrix& matrix : layout) matrices.push_back(matrix.range());

@@ -36,6 +36,10 @@ class Fragment {
   std::size_t size_ = 0;
 };
 
+/// Cuts a layout into `count` fragments: the matrices of block k of the network go to fragment k mod count, those of no
+/// block to the first (Douillard et al., arXiv 2501.18512). With fewer blocks than fragments some are empty.
+std::vector<Fragment> strided_fragments(std::span<const core::Matrix> layout, std::size_t count);
+
 /// Cuts a layout into `count` fragments of about equal sizes: the largest matrix that is left goes to the smallest fragment;
 /// of equal ones the first. With fewer matrices than fragments some are empty.
 std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count);

@@ -10,11 +10,14 @@ namespace paragrad::strategies {
 namespace {
 
 struct StreamingOptions : comm::CollectiveOptions {
+  enum class Cut { strided, packed };
+
   double learning_rate = 0.4;
   double momentum = 0.9;
   std::size_t fragments = 3;  // P
-  std::size_t delay = 1;      // τ
-  double local_share = 0.5;   // α
+  Cut cut = Cut::strided;
+  std::size_t delay = 1;     // τ
+  double local_share = 0.5;  // α
 
   void describe(core::OptionList& list) {
     CollectiveOptions::describe(list);
@@ -24,6 +27,9 @@ struct StreamingOptions : comm::CollectiveOptions {
     list.number("outer-momentum", momentum, core::below_one, "Nesterov momentum coefficient of the averaged update");
     list.number("fragments", fragments, {.least = 1, .most = 10'000},
                 "parts of the model that are exchanged in turn, at equal distances within a block");
+    list.choice("fragment-cut", cut, {{"strided", Cut::strided}, {"packed", Cut::packed}},
+                "what a fragment holds: every P-th block of the network (strided; the first also has what belongs to no "
+                "block), or matrices so that all are about equal (packed)");
     list.number("outer-delay", delay, core::any_count,
                 "minibatches that workers go on training while a fragment is exchanged");
     list.number("local-share", local_share, core::below_one,
@@ -31,9 +37,10 @@ struct StreamingOptions : comm::CollectiveOptions {
   }
 };
 
-/// Streaming DiLoCo (Douillard et al., arXiv 2501.18512, 2025): the matrices of the model are dealt out to P fragments of
-/// about equal size. Block by block, after (p+1)/P of its rounds, the workers average fragment p and take DiLoCo's outer
-/// step for it; τ minibatches later, at the latest before the next fragment is sent, each worker moves to the result:
+/// Streaming DiLoCo (Douillard et al., arXiv 2501.18512, 2025): the matrices of the model are dealt out to P fragments,
+/// see strided_fragments and packed_fragments. Block by block, after (p+1)/P of its rounds, the workers average fragment p
+/// and take DiLoCo's outer step for it; τ minibatches later, at the latest before the next fragment is sent, each worker
+/// moves to the result:
 ///
 ///   g = x - x_avg;  v = μ v + g;  x = x - lr (g + μ v)    of fragment p, with its own v
 ///   x_i = α x_i + (1 - α) x                               τ minibatches later
@@ -98,7 +105,8 @@ void StreamingDiLoCo::start(comm::Worker& worker, Replica& replica) {
   streams_.clear();
   under_way_ = rounds_left_ = 0;
   std::size_t kept = 0, largest = 0;
-  for (Fragment& fragment : packed_fragments(replica.layout, options_.fragments)) {
+  const bool strided = options_.cut == StreamingOptions::Cut::strided;
+  for (Fragment& fragment : (strided ? strided_fragments : packed_fragments)(replica.layout, options_.fragments)) {
     const core::Range owned = allreduce_->owned(worker.comm(), fragment.size());
     largest = std::max(largest, fragment.size());
     streams_.push_back({std::move(fragment), owned, {kept, kept + owned.size()}});

@@ -35,11 +35,13 @@ class Gpt(FolderTest):
         return outcome(run(*words, "--out", out, **more), out)
 
     def test_every_world_ends_in_the_same_weights_and_records(self):
-        for strategy in (["data_parallel"], ["bmuf"], ["diloco", "--outer-momentum", "0.5"]):
+        for strategy in (["data_parallel"], ["bmuf"], ["diloco", "--outer-momentum", "0.5"],
+                         ["streaming_diloco", "--fragments", "2", "--outer-delay", "2"], ["diloco", "--optimiser", "muon"]):
             for windows in ("disjoint", "random"):
                 for workers in (2, 4):
-                    with self.subTest(strategy=strategy[0], windows=windows, workers=workers):
-                        words = [*self.task, "--epochs", 2, "--workers", workers, "--strategy", *strategy, "--windows", windows]
+                    with self.subTest(strategy=strategy, windows=windows, workers=workers):
+                        task = [word for word in self.task if word not in ("--optimiser", "adamw") or "--optimiser" not in strategy]
+                        words = [*task, "--epochs", 2, "--workers", workers, "--strategy", *strategy, "--windows", windows]
                         emulated = self.outcome("simulate", "--platform", PLATFORM, *words)
                         self.assertEqual(self.outcome("train", *words), emulated)
                         self.assertEqual(self.outcome("train", *words, ranks=2), emulated)

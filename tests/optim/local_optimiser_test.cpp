@@ -126,11 +126,54 @@ std::vector<double> lars(std::vector<double> w, double momentum, double decay) {
   return w;
 }
 
+// Newton and Schulz's iteration as it is published, on the side of the rows, for x[rows][columns].
+std::vector<double> orthogonal(const std::vector<double>& x, std::size_t rows, std::size_t columns) {
+  double square = 0;
+  for (const double value : x) square += value * value;
+  std::vector<double> result = x;
+  for (double& value : result) value /= std::sqrt(square) + 1e-7;
+  const auto product = [](const std::vector<double>& a, const std::vector<double>& b, std::size_t m, std::size_t k,
+                          std::size_t n, bool transposed) {
+    std::vector<double> c(m * n);
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t l = 0; l < k; ++l) c[i * n + j] += a[i * k + l] * (transposed ? b[j * k + l] : b[l * n + j]);
+    return c;
+  };
+  for (int i = 0; i < 5; ++i) {
+    const auto gram = product(result, result, rows, columns, rows, true);
+    const auto square_of_gram = product(gram, gram, rows, rows, rows, false);
+    const auto once = product(gram, result, rows, rows, columns, false),
+               twice = product(square_of_gram, result, rows, rows, columns, false);
+    for (std::size_t e = 0; e < result.size(); ++e) result[e] = 3.4445 * result[e] - 4.7750 * once[e] + 2.0315 * twice[e];
+  }
+  return result;
+}
+
+// Muon: of the one real matrix, with two inputs and 17 outputs; AdamW for the vector.
+std::vector<double> muon(std::vector<double> w, double decay) {
+  constexpr std::size_t rows = 2, columns = 17;
+  const double lambda = decay / samples, size = 0.2 * std::sqrt(17.);
+  for (std::size_t i = rows * columns; i < count; ++i) w[i] = adam(w[i], i, decay, true);
+  std::vector<double> m(rows * columns), u(rows * columns);
+  for (int step = 0; step < steps; ++step) {
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      const double mean = gradient_of(step, i) / samples;
+      m[i] = 0.95 * m[i] + mean;
+      u[i] = mean + 0.95 * m[i];
+    }
+    const std::vector<double> direction = orthogonal(u, rows, columns);
+    for (std::size_t i = 0; i < m.size(); ++i) w[i] -= samples * step_of(step).rate * (size * direction[i] + lambda * w[i]);
+  }
+  return w;
+}
+
 // The formulas, in double.
 std::vector<double> formula(const std::string& name, double momentum, double decay) {
   std::vector<double> w(count), v(count);
   for (std::size_t i = 0; i < count; ++i) w[i] = static_cast<double>(i) / 10;
   if (name == "lars") return lars(w, momentum, decay);
+  if (name == "muon") return muon(w, decay);
   if (name.starts_with("adam")) {
     for (std::size_t i = 0; i < count; ++i) w[i] = adam(w[i], i, decay, name == "adamw");
     return w;

@@ -39,11 +39,8 @@ struct Options {
   double share;
 
   core::Settings settings() const {
-    return {{"fragments", fragments},
-            {"outer-delay", delay},
-            {"local-share", share},
-            {"outer-learning-rate", rate},
-            {"outer-momentum", momentum}};
+    return {{"fragments", fragments}, {"fragment-cut", "packed"},    {"outer-delay", delay},
+            {"local-share", share},   {"outer-learning-rate", rate}, {"outer-momentum", momentum}};
   }
   static constexpr double rate = 0.6, momentum = 0.8;
 };
@@ -179,6 +176,23 @@ TEST_CASE("fragments hold every matrix once, and are as equal as whole matrices 
     CHECK(all == expected);
     if (count <= 3) CHECK(std::ranges::max(sizes) - std::ranges::min(sizes) <= 2);
     CHECK(static_cast<std::size_t>(std::ranges::count(sizes, 0u)) == (count > layout.size() ? count - layout.size() : 0));
+  }
+}
+
+TEST_CASE("strided fragments hold every P-th block, and the first what belongs to none", "[strategies]") {
+  std::vector<core::Matrix> layout = small_layout();
+  const std::vector<int> blocks{-1, 0, 0, 1, 2, 3, -1};
+  for (std::size_t i = 0; i < layout.size(); ++i) layout[i].block = blocks[i];
+  for (std::size_t count = 1; count <= 6; ++count) {
+    const std::vector<Fragment> fragments = strategies::strided_fragments(layout, count);
+    REQUIRE(fragments.size() == count);
+    for (std::size_t p = 0; p < count; ++p) {
+      std::vector<std::size_t> expected;
+      for (const core::Matrix& matrix : layout)
+        if ((matrix.block < 0 && p == 0) || (matrix.block >= 0 && static_cast<std::size_t>(matrix.block) % count == p))
+          for (std::size_t e = matrix.begin; e < matrix.range().end; ++e) expected.push_back(e);
+      CHECK(elements_of(fragments[p]) == expected);
+    }
   }
 }
 

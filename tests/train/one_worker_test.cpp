@@ -173,7 +173,7 @@ bool is_comparable(const std::string& strategy, const std::string& optimiser) {
   if (strategy == "easgd" || strategy == "fed_adam") return false;
   if (strategy == "bmuf_adam") return optimiser.starts_with("adam");
   const bool has_shards = strategies::strategy_entry(strategy).has_servers && strategy != "backup_workers";
-  return !(has_shards && optimiser == "lars");  // which needs whole matrices
+  return !(has_shards && (optimiser == "lars" || optimiser == "muon"));  // which need whole matrices
 }
 
 int workers_of(const std::string& strategy) { return strategy == "sgd" || strategy == "staleness_scaled" ? 1 : workers; }

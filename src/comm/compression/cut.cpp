@@ -30,9 +30,11 @@ std::vector<core::Matrix> columns_within(std::span<const core::Matrix> layout, c
     const core::Matrix& matrix = layout[i];
     if (matrix.shape.size() == 0) continue;
     const std::size_t begin = std::max(range.begin, matrix.begin), end = std::min(range.end, matrix.range().end);
-    parts.push_back({begin - range.begin,
-                     {matrix.shape.rows, (end - begin) / matrix.shape.rows},
-                     matrix.part || end - begin < matrix.shape.size()});
+    core::Matrix piece = matrix;
+    piece.begin = begin - range.begin;
+    piece.shape.columns = (end - begin) / matrix.shape.rows;
+    piece.part = matrix.part || end - begin < matrix.shape.size();
+    parts.push_back(piece);
   }
   return parts;
 }

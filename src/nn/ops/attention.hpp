@@ -17,6 +17,7 @@ class Attention final : public Op {
   std::vector<MemorySpec> memory(Types inputs) const override;
   bool reads_sequences() const override { return true; }
   std::optional<std::size_t> longest_window() const override { return std::numeric_limits<std::size_t>::max(); }
+  std::size_t stacked_inputs() const override { return 3; }  // queries, keys, values
   bool backward_reads_output(std::size_t) const override { return true; }
 
   void forward(const Pass& pass) const override;

@@ -15,6 +15,7 @@ class Positions final : public Op {
   std::vector<ParameterSpec> parameters(Types inputs) const override;
   bool reads_sequences() const override { return true; }
   std::optional<std::size_t> longest_window() const override { return context_; }
+  bool is_table() const override { return true; }
   bool backward_reads_input(std::size_t) const override { return false; }
 
   void forward(const Pass& pass) const override;

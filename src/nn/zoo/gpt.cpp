@@ -53,9 +53,11 @@ class GptBuilder {
     x = dropped("embedding", x);
     for (std::size_t l = 0; l < options_.layers; ++l) {
       const std::string layer = core::format("layer {}", l + 1);
+      graph_.begin_block();
       x = attended(layer, x);
       x = graph_.add(layer + "/sum", Add(), {x, perceptron(layer, normalised(layer + "/norm 2", x))});
     }
+    graph_.end_blocks();
     const ValueId last = normalised("norm", x);
     const Head head(options_.vocabulary, deviation);
     return std::move(graph_).build(options_.tied ? graph_.add("head", head, {last}, weights)
