@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <ranges>
 #include <set>
 #include <sstream>
 
@@ -17,7 +19,10 @@ namespace {
 /// A choice among the entries of a catalogue.
 struct Entry {
   std::string name;
-  std::set<std::string> options;  ///< that the entry uses
+  std::map<std::string, std::string> defaults;  ///< of the options that the entry uses
+
+  bool uses(const std::string& option) const { return defaults.contains(option); }
+  auto options() const { return std::views::keys(defaults); }
 };
 struct Catalogue {
   std::string kind;    ///< "strategy"
@@ -31,16 +36,16 @@ Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& c
   Catalogue result{catalogue.kind, catalogue.plural, chosen, {}};
   for (const core::EntryInfo& entry : catalogue.entries) {
     result.entries.push_back({entry.name, {}});
-    for (const core::OptionInfo& option : entry.options) result.entries.back().options.insert(option.name);
+    for (const core::OptionInfo& option : entry.options)
+      result.entries.back().defaults.emplace(option.name, option.by_default);
   }
   return result;
 }
 
 /// Whether an entry uses the option, directly or through another catalogue that it uses.
 bool may_use(const Entry& entry, const std::string& option, const Catalogues& catalogues) {
-  const std::set<std::string>& own = entry.options;
-  return own.contains(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
-           return own.contains(other.kind) &&
+  return entry.uses(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
+           return entry.uses(other.kind) &&
                   std::ranges::any_of(other.entries, [&](const auto& below) { return may_use(below, option, catalogues); });
          });
 }
@@ -62,8 +67,10 @@ std::string listed(const Catalogue& catalogue, const std::vector<std::string>& e
 /// ", but --collective and --balance"; "" if the chosen entry has no options.
 std::string options_instead(const Catalogue& catalogue) {
   for (const Entry& entry : catalogue.entries)
-    if (entry.name == core::without_parameter(catalogue.chosen) && !entry.options.empty())
-      return core::format(" (its own: --{})", core::join(entry.options, ", --"));
+    if (entry.name == core::without_parameter(catalogue.chosen) && !entry.defaults.empty()) {
+      const auto own = entry.options();
+      return core::format(" (its own: --{})", core::join(std::vector<std::string>(own.begin(), own.end()), ", --"));
+    }
   return "";
 }
 
@@ -103,14 +110,22 @@ void OptionUse::choose(const std::vector<core::OptionList::Member>& members) {
   for (const auto& [info, _] : members)
     if (info.catalogue) catalogues.push_back(choice_from(info.catalogue(), info.chosen));
   std::set<std::string> claimed, used;
+  std::map<std::string, std::string> shown;  // the parser's defaults: of the first entry that has an option
   // A catalogue is active if its own option is used: earlier catalogues decide about later ones.
   std::vector<const Catalogue*> active;
   for (const Catalogue& catalogue : catalogues) {
-    for (const Entry& entry : catalogue.entries) claimed.insert(entry.options.begin(), entry.options.end());
+    for (const Entry& entry : catalogue.entries) {
+      claimed.insert(entry.options().begin(), entry.options().end());
+      shown.insert(entry.defaults.begin(), entry.defaults.end());
+    }
     if (claimed.contains(catalogue.kind) && !used.contains(catalogue.kind)) continue;
     active.push_back(&catalogue);
-    for (const Entry& entry : catalogue.entries)
-      if (entry.name == core::without_parameter(catalogue.chosen)) used.insert(entry.options.begin(), entry.options.end());
+    for (const Entry& entry : catalogue.entries) {
+      if (entry.name != core::without_parameter(catalogue.chosen)) continue;
+      used.insert(entry.options().begin(), entry.options().end());
+      for (const auto& [option, by_default] : entry.defaults)
+        if (by_default != shown.at(option)) own_defaults_.insert(option);
+    }
   }
   for (const std::string& option : claimed) {
     if (used.contains(option)) continue;
@@ -145,8 +160,11 @@ void OptionUse::check() const {
 std::string OptionUse::config() const {
   std::istringstream all(parser_.config_to_str(true));
   std::string result;
-  for (std::string line; std::getline(all, line);)
-    if (!unused(line.substr(0, line.find('=')))) result += line + "\n";
+  for (std::string line; std::getline(all, line);) {
+    const std::string option = line.substr(0, line.find('='));
+    const bool is_another_default = own_defaults_.contains(option) && !given(option);
+    if (!unused(option) && !is_another_default) result += line + "\n";
+  }
   return result;
 }
 

@@ -30,7 +30,8 @@ class OptionUse {
   /// Removes the settings of options that have no effect.
   void keep_used(core::Settings& settings) const;
 
-  /// The parser's options in the --config format, without those that have no effect.
+  /// The parser's options in the --config format, without those that have no effect, and without a default of the parser
+  /// that is not the chosen entry's.
   std::string config() const;
 
  private:
@@ -41,6 +42,7 @@ class OptionUse {
   const CLI::App& parser_;
   std::map<std::string, std::string> reasons_;  // by option
   std::set<std::string> switched_off_;
+  std::set<std::string> own_defaults_;      // options that have another default in a chosen entry than in the parser
   std::map<std::string, std::string> off_;  // value without effect, by option
 };
 

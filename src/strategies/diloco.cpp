@@ -5,15 +5,11 @@ namespace paragrad::strategies {
 namespace {
 
 struct DiLoCoOptions : ModelExchangeOptions {
-  double learning_rate = 0.7;
-  double momentum = 0.9;
+  OuterStepOptions outer;
 
   void describe(core::OptionList& list) {
     ModelExchangeOptions::describe(list);
-    list.group("Block updates");
-    list.number("outer-learning-rate", learning_rate, core::above_zero,
-                "outer learning rate, the weight of the averaged update");
-    list.number("outer-momentum", momentum, core::below_one, "Nesterov momentum coefficient of the averaged update");
+    outer.describe(list);
   }
 };
 
@@ -30,8 +26,8 @@ class DiLoCo : public OuterOptimiser {
   explicit DiLoCo(const DiLoCoOptions& options)
       : OuterOptimiser({.name = "outer",
                         .collective = options.collective,
-                        .momentum = options.momentum,
-                        .learning_rate = options.learning_rate,
+                        .momentum = options.outer.momentum,
+                        .learning_rate = options.outer.learning_rate,
                         .reset_local_momentum = false}) {}
 
   Remarks explain(const Extent& extent) const override {

@@ -7,6 +7,13 @@
 
 namespace paragrad::strategies {
 
+void OuterStepOptions::describe(core::OptionList& list) {
+  list.group("Block updates");
+  list.number("outer-learning-rate", learning_rate, core::above_zero,
+              "outer learning rate, the weight of the averaged update");
+  list.number("outer-momentum", momentum, core::below_one, "Nesterov momentum coefficient of the averaged update");
+}
+
 void nesterov_step(comm::Communicator& comm, const OuterPart& part, double rate, double momentum) {
   const std::span<float> gradient = part.average;  // in its place
   comm.run(backend::Scale{-1, gradient}, backend::Add{part.model, gradient},

@@ -5,6 +5,14 @@
 
 namespace paragrad::strategies {
 
+/// Options of DiLoCo's outer step.
+struct OuterStepOptions {
+  double learning_rate = 0.7;
+  double momentum = 0.9;
+
+  void describe(core::OptionList& list);
+};
+
 /// Part of an outer step: the arrays have one length.
 struct OuterPart {
   std::span<float> average;   ///< x_avg; after the step the next x

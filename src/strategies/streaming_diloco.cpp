@@ -12,8 +12,7 @@ namespace {
 struct StreamingOptions : comm::CollectiveOptions {
   enum class Cut { strided, packed };
 
-  double learning_rate = 0.4;
-  double momentum = 0.9;
+  OuterStepOptions outer;
   std::size_t fragments = 3;  // P
   Cut cut = Cut::strided;
   std::size_t delay = 1;     // τ
@@ -21,10 +20,7 @@ struct StreamingOptions : comm::CollectiveOptions {
 
   void describe(core::OptionList& list) {
     CollectiveOptions::describe(list);
-    list.group("Block updates");
-    list.number("outer-learning-rate", learning_rate, core::above_zero,
-                "outer learning rate, the weight of the averaged update");
-    list.number("outer-momentum", momentum, core::below_one, "Nesterov momentum coefficient of the averaged update");
+    outer.describe(list);
     list.number("fragments", fragments, {.least = 1, .most = 10'000},
                 "parts of the model that are exchanged in turn, at equal distances within a block");
     list.choice("fragment-cut", cut, {{"strided", Cut::strided}, {"packed", Cut::packed}},
@@ -49,8 +45,9 @@ struct StreamingOptions : comm::CollectiveOptions {
 /// once. x_avg weights a worker by the samples that it processed since the fragment was last sent. When a fragment is
 /// applied depends on τ alone, never on when its messages arrive: a slow network delays the workers instead.
 ///
-/// P = 1, τ = 0, α = 0 is DiLoCo, bit for bit. The model that is evaluated and saved is x; x of all fragments, and v, are
-/// spread over the workers, each holding what it owns in the allreduce. One model more while evaluating.
+/// P = 1, τ = 0, α = 0 is DiLoCo, bit for bit. Defaults are DiLoCo's; the paper has lr = 0.4. The model that is evaluated
+/// and saved is x; x of all fragments, and v, are spread over the workers, each holding what it owns in the allreduce. One
+/// model more while evaluating.
 class StreamingDiLoCo : public MeetingStrategy {
  public:
   explicit StreamingDiLoCo(const StreamingOptions& options)
@@ -163,7 +160,7 @@ void StreamingDiLoCo::exchange(comm::Communicator& comm, const Stream& stream, s
   if (trained_ == 0) return;
   reduce_to_mean(comm, *allreduce_, values, samples, trained_);
   nesterov_step(comm, {stream.owned.of(values), stream.kept.of(model_.span()), stream.kept.of(momentum_.span())},
-                options_.learning_rate, options_.momentum);
+                options_.outer.learning_rate, options_.outer.momentum);
   allreduce_->all_gather(comm, values);
 }
 

@@ -69,6 +69,21 @@ class Catalogue(CliTest):
                     self.assertTrue((least < value if limits[1] else least <= value) and (value < most if limits[3] else value <= most), option)
         self.assertGreater(seen, 50)
 
+    def test_the_config_of_a_run_repeats_it_also_where_entries_have_different_defaults(self):
+        different = []
+        for kind, entries in OF_TRAINING.items():
+            defaults: dict[str, str] = {}  # that the parser shows: of the first entry that has an option
+            for entries_ in CATALOGUES.values():
+                for o in (o for e in entries_ for o in e["options"]):
+                    defaults.setdefault(o["name"], o["default"])
+            different += [(kind, e) for e in entries if any(o["kind"] and o["default"] != defaults[o["name"]] for o in e["options"])]
+        self.assertIn("fp16", [entry["name"] for _, entry in different])
+        for kind, entry in different:
+            with self.subTest(kind=kind, entry=entry["name"]):
+                out = self.folder / f"repeat-{entry['name']}"
+                expected = weights(self.simulate(3, *self.chosen(kind, entry), "--out", out))
+                self.assertEqual(weights(run("simulate", "--config", out / "config.toml", "--out", self.folder / f"again-{entry['name']}")), expected)
+
     def test_every_network_operation_and_function_can_be_used_as_its_help_says(self):
         text = {c["kind"]: c for c in ALL if c["in_text"]}
         for entry in text["zoo model"]["entries"]:
