@@ -65,7 +65,7 @@ void Sequences::cut(std::size_t first, std::size_t end, const Chunking& chunking
 Sequences::Sequences(std::size_t rows, const Chunking& chunking) : scored_before_{0} {
   if (chunking.frames == 0)
     throw core::ConfigError(
-        "the length of whole sequences is known only from a data file: give `data`, or chunks like 21-64+21");
+        "a timing run reads no data, so it does not know the lengths of whole sequences: give `chunks` like 21-64+21");
   const auto number = [](std::size_t frames) { return static_cast<std::uint32_t>(frames); };
   const std::uint32_t all = number(chunking.before + chunking.frames + chunking.after);
   const std::uint32_t begin = number(chunking.before + chunking.overlap / 2), end = begin + number(chunking.stride());

@@ -120,7 +120,8 @@ double TimingRun::roofline_rate(const sim::Platform& platform) const {
   return worlds::device_rate(1, platform, state_->options, state_->workers).roofline_samples_per_s;
 }
 
-TimingRun::Times TimingRun::time(const sim::Platform& given, double rate, double compute_scale) const {
+train::Result TimingRun::train(const sim::Platform& given, double rate, double compute_scale,
+                               const train::Output& output) const {
   const SimulationArguments& arguments = state_->arguments;
   const int workers = state_->workers;
   const int ranks = workers + runs::servers_of(state_->options);
@@ -141,12 +142,16 @@ TimingRun::Times TimingRun::time(const sim::Platform& given, double rate, double
   sim::run(platform, ranks, simulation, [&](sim::EmulatedWorker& worker) {
     const train::WorkerInput input{state_->source,
                                    [&](auto samples) { return worker.read_from_storage(std::move(samples)); }};
-    const std::unique_ptr<const train::Output> output(new train::Output{.explains = false});
-    runs::run_role(worker, workers, state_->options, *output, [&](comm::Worker& member) {
-      const std::unique_ptr<train::Result> mine(new train::Result(train::train(member, state_->options, input, *output)));
+    runs::run_role(worker, workers, state_->options, output, [&](comm::Worker& member) {
+      const std::unique_ptr<train::Result> mine(new train::Result(train::train(member, state_->options, input, output)));
       if (member.rank() == 0) result = std::move(*mine);
     });
   });
+  return result;
+}
+
+TimingRun::Times TimingRun::time(const sim::Platform& platform, double rate, double compute_scale) const {
+  const train::Result result = train(platform, rate, compute_scale, {.explains = false});
   return {static_cast<double>(result.samples) / result.training_s, result.times.exposed()};
 }
 

@@ -8,6 +8,8 @@
 #include "predict/simulation_arguments.hpp"
 #include "sim/fitting/fit.hpp"
 #include "sim/platform.hpp"
+#include "train/output.hpp"
+#include "train/result.hpp"
 
 namespace paragrad::predict {
 
@@ -37,6 +39,9 @@ class TimingRun {
     double samples_per_s = 0;  ///< of all workers together
     double exchange = 0;       ///< share of the time in which workers communicate and do not compute
   };
+
+  /// The whole result, without records but through `output`. rate, compute_scale: as for time().
+  train::Result train(const sim::Platform& platform, double rate, double compute_scale, const train::Output& output) const;
 
   /// On a platform with as many nodes as the workers need. rate: of one device, in samples per second; 0: as --device-rate
   /// says, or else the roofline. compute_scale: a factor on the times of computing. Throws ConfigError.

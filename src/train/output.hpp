@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/json_fwd.hpp"
 #include "metrics/progress.hpp"
 #include "metrics/run_folder.hpp"
 #include "train/state/run_identity.hpp"
@@ -26,8 +27,9 @@ struct Output {
   std::function<void()> while_saving{};     ///< of this worker, whenever it saves its state; may be empty
   std::function<void()> after_saving{};     ///< of worker 0, when all have saved it; may be empty
   std::function<void(int)> after_record{};  ///< of worker 0, after a record; told the complete epochs. May be empty
-  std::function<void()> after_block{};      ///< of every worker; an exception ends the training. May be empty
-  bool explains = true;                     ///< prints at the beginning what the options mean
+  std::function<void(const core::Json&)> on_record{};  ///< of worker 0, each record, also without a folder. May be empty
+  std::function<void()> after_block{};                 ///< of every worker; an exception ends the training. May be empty
+  bool explains = true;                                ///< prints at the beginning what the options mean
   std::optional<double> resumed_at_s{};  ///< time since the run began, even if there is no state yet; nothing: the state's
   bool last_phase = true;                ///< the network's training: writes checkpoints; state is not needed after it
   double earlier_s = 0;                  ///< seconds of the trainings before it, see Result::pretraining_s

@@ -18,7 +18,7 @@ void Report::take_down(const strategies::Remarks& remarks, bool computes, Result
 
 void Report::tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times,
                   const TrafficSummary& traffic) {
-  if (has_folder()) {
+  if (is_recorded()) {
     core::Json record{
         {"epoch", epoch.number}, {"samples", result.samples}, {"learning_rate", epoch.rate}, {"minibatch", epoch.minibatch}};
     if (epoch.blocks > 0) record["blocks"] = epoch.blocks;
@@ -32,7 +32,8 @@ void Report::tell(const Epoch& epoch, const Learner& learner, const Result& resu
                    {"data_s", passed.data_s},
                    {"exposed", passed.exposed()}});
     traffic.add_to(record);
-    folder_->record(record);
+    if (has_folder()) folder_->record(record);
+    if (on_record_) on_record_(record);
   }
   told_ = times;
   const std::string scores = learner.computes() ? learner.describe(result.train, result.valid) : std::string{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,12 @@ namespace paragrad::train {
 class Report {
  public:
   Report(const Output& output, bool speaks)
-      : folder_(speaks ? output.folder : nullptr), progress_(speaks ? output.progress : nullptr) {}
+      : folder_(speaks ? output.folder : nullptr), progress_(speaks ? output.progress : nullptr) {
+    if (speaks) on_record_ = output.on_record;
+  }
 
   bool has_folder() const { return folder_ != nullptr; }
+  bool is_recorded() const { return has_folder() || on_record_; }
   bool is_watched() const { return progress_ != nullptr; }
 
   void say(const std::string& line) const {
@@ -54,6 +58,7 @@ class Report {
  private:
   metrics::RunFolder* folder_;
   metrics::Progress* progress_;
+  std::function<void(const core::Json&)> on_record_;
   TimeBreakdown told_;  // reported so far
 };
 

@@ -79,7 +79,7 @@ void Trainer::start() {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   }
-  run_.shows_model = run_.report.has_folder() && run_.output.last_phase;
+  run_.shows_model = run_.report.is_recorded() && run_.output.last_phase;
   if (run_.learner().talks()) {
     double wanted = run_.shows_model ? 1 : 0;
     comm::sum_in_rank_order(run_.everybody.comm(), {&wanted, 1});

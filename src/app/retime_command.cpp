@@ -1,0 +1,85 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/commands.hpp"
+#include "cli/described_options.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/printable.hpp"
+#include "core/units.hpp"
+#include "predict/retiming.hpp"
+#include "worlds/shared_options.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct RetimeArguments {
+  std::vector<std::string> runs;
+  std::vector<std::string> platforms;
+  std::string out;
+  bool overwrite = false;
+
+  void describe(core::OptionList& list) {
+    list.arguments("runs", runs, "folders of finished trainings").path().required();
+    list.words("platforms", platforms, "platforms to time them on: names or files, separated by commas").required();
+    list.text("out", out,
+              "folder for a run folder of each, named RUN-PLATFORM, with the losses of the run and the new times")
+        .path();
+    worlds::describe_overwrite(list, overwrite, out);
+  }
+};
+
+void print(const std::string& run, const std::string& platform, const core::Json& end, double before) {
+  const auto time = [&](const char* name) { return core::format_quantity(end.at(name).get<double>(), core::Unit::time); };
+  const double after = end.at("training_s").get<double>();
+  fmt::print("{:<30} {:<20} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9}\n", core::printable(run), core::printable(platform),
+             time("training_s"), time("optimise_s"), time("aggregate_s"), time("validate_s"),
+             core::format("{:.1f} %", 100 * end.at("exposed").get<double>()), core::format("{:.4g}", after / before));
+  std::fflush(stdout);
+}
+
+std::string name_of(const std::string& path) {
+  std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  return folder.filename().string();
+}
+
+int retime(const RetimeArguments& arguments) {
+  std::vector<predict::Retiming> runs;
+  std::vector<sim::Platform> platforms;
+  for (const std::string& folder : arguments.runs) runs.emplace_back(folder);
+  for (const std::string& platform : arguments.platforms) platforms.push_back(sim::read_platform(platform));
+  fmt::print("{:<30} {:<20} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9}\n", "run", "platform", "time", "optimise", "aggregate",
+             "validate", "exposed", "relative");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double before = runs[i].original().back().at("training_s").get<double>();
+    const std::string run = arguments.runs[i];
+    print(run, runs[i].was_emulated() ? runs[i].platform() : "measured", runs[i].original().back(), before);
+    for (const sim::Platform& platform : platforms) {
+      const predict::Retiming::Records records = runs[i].on(platform);
+      print(run, platform.name, records.back(), before);
+      if (arguments.out.empty()) continue;
+      runs[i].write(core::format("{}/{}-{}", arguments.out, name_of(run), platform.name), arguments.overwrite, platform,
+                    records);
+    }
+  }
+  return cli::success;
+}
+
+}  // namespace
+
+cli::Command retime_command() {
+  return cli::command_of<RetimeArguments>(
+      {.name = "retime",
+       .description =
+           "Print how long finished trainings take on other platforms, without training again.\n"
+           "The times are those of `paragrad simulate` there: train once, and price any network. Not for strategies "
+           "with servers, whose results depend on times.",
+       .examples = "paragrad retime runs/eight --platforms k40m-fdr,ethernet-1g\n"
+                   "paragrad retime runs/eight --platforms ethernet-10g,ethernet-1g --out runs/priced"},
+      [](RetimeArguments& arguments, const CLI::App&) { return retime(arguments); });
+}
+
+}  // namespace paragrad::app

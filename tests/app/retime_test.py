@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""`paragrad retime` gives a finished run the times that `paragrad simulate` would have recorded elsewhere, to the last digit."""
+
+import json
+import shutil
+import unittest
+from pathlib import Path
+
+from paragrad_cli import MPIEXEC, PLATFORM, CliTest, run, weights, without
+
+PLATFORMS = ("k40m-fdr", "ethernet-1g", "v100-edr-nvlink")
+STRATEGIES = [e for e in json.loads(run("help", "strategy", "--format", "json").stdout)[0]["entries"]
+              if not any(o["name"] == "servers" for o in e["options"])]
+FEATURES = {  # trainings whose course is not that of a plain one
+    "validations, best model": ["--strategy", "bmuf", "--validations", "2", "--keep-best", "true"],
+    "ended early": ["--strategy", "bmuf", "--epochs", "9", "--target-error", "0.6"],
+    "rate by validation": ["--strategy", "model_averaging", "--schedule", "newbob"],
+    "compressed": ["--strategy", "data_parallel", "--compression", "fp16", "--bucket-bytes", "200"],
+    "one worker first": ["--strategy", "diloco", "--parallel-start-epoch", "2"],
+    "tensor parallel": ["--strategy", "data_parallel", "--tensor-parallel", "2"],
+    "given rate": ["--strategy", "data_parallel", "--device-rate", "1000"],
+}
+
+
+def records(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+class Retime(CliTest):
+    count = 0
+
+    def fresh(self) -> Path:
+        """A folder that nobody has named before."""
+        Retime.count += 1
+        return self.folder / f"fresh-{Retime.count}"
+
+    def check(self, words: list, workers: int = 4) -> None:
+        out, priced = self.fresh(), self.fresh()
+        task = self.task
+        for option in ("--model", "--epochs", "--minibatch"):
+            task = without(task, option) if option in words else task
+        weights(run("simulate", "--platform", PLATFORM, "--workers", workers, *task, *words, "--out", out))
+        priced_on = run("retime", out, "--platforms", ",".join(PLATFORMS), "--out", priced)
+        self.assertEqual(priced_on.returncode, 0, priced_on.stderr)
+        self.assertEqual(len(priced_on.stdout.splitlines()), 2 + len(PLATFORMS))
+        for platform in PLATFORMS:
+            again = self.fresh()
+            weights(run("simulate", "--config", out / "config.toml", "--platform", platform, "--out", again))
+            with self.subTest(words=words, platform=platform):
+                retimed = priced / f"{out.name}-{platform}"
+                self.assertEqual(records(retimed), records(again))
+                told = json.loads((retimed / "manifest.json").read_text())
+                self.assertEqual(told["result"], json.loads((again / "manifest.json").read_text())["result"])
+                self.assertEqual((told["platform"]["name"], told["retimed"]["run"]), (platform, str(out)))
+                self.assertEqual(run("compare", retimed, out).returncode, 0)
+
+    def test_every_strategy_without_servers(self):
+        self.assertGreater(len(STRATEGIES), 8)
+        for entry in STRATEGIES:
+            more = ["--optimiser", "adam"] if entry["name"] == "bmuf_adam" else []
+            self.check(["--strategy", entry["name"], *more], 1 if entry["name"] == "sgd" else 4)
+
+    def test_trainings_that_take_another_course(self):
+        for words in FEATURES.values():
+            self.check(words)
+
+    @unittest.skipUnless(MPIEXEC, "needs MPI")
+    def test_a_measured_run_gets_the_times_of_an_emulated_one(self):
+        words = [*self.task, "--strategy", "streaming_diloco"]
+        measured, emulated, priced = self.fresh(), self.fresh(), self.fresh()
+        weights(run("train", *words, "--out", measured, ranks=3))
+        weights(run("simulate", *words, "--workers", 3, "--platform", "k40m-fdr", "--out", emulated))
+        run("retime", measured, "--platforms", "k40m-fdr", "--out", priced).check_returncode()
+        folder = priced / f"{measured.name}-k40m-fdr"
+        self.assertEqual(records(folder), records(emulated))
+        again = self.fresh()
+        weights(run("simulate", "--config", folder / "config.toml", "--out", again))
+        self.assertEqual(records(again), records(emulated))
+
+    def test_what_cannot_be_timed_again_is_refused(self):
+        for words, why in ((["--strategy", "async_sgd", "--optimiser", "sgd", "--momentum", "0"], "async_sgd"),
+                           (["--strategy", "bmuf", "--balance", "true"], "--balance"),
+                           (["--strategy", "bmuf", "--auto-minibatch", "true", "--minibatch-search-samples", "100"], "--auto-minibatch"),
+                           (["--strategy", "data_parallel", "--pretrain-epochs", "1", "--visible-units", "gaussian"], "pretraining")):
+            out = self.fresh()
+            self.simulate(2, *words, "--out", out).check_returncode()
+            with self.subTest(words=words):
+                self.assert_refused(run("retime", out, "--platforms", "k40m-fdr"), "cannot be timed again", why)
+        out = self.fresh()
+        words = [*without(self.task, "--model"), "--model", "8-lstm6-6", "--chunks", "2-8+2", "--strategy", "bmuf"]
+        weights(run("simulate", "--platform", PLATFORM, "--workers", 2, *words, "--out", out))
+        self.assert_refused(run("retime", out, "--platforms", "k40m-fdr"), "differ in length")
+        out = self.fresh()
+        weights(self.simulate(2, "--strategy", "bmuf", "--out", out))
+        failing = self.folder / "failing.toml"
+        failing.write_text(Path(PLATFORM).read_text() + '\n[failures]\nmtbf = "10d"\nrepair = "1h"\nrestart = "1min"\n')
+        self.assert_refused(run("retime", out, "--platforms", failing), "devices of 'failing' fail")
+        self.assert_refused(run("retime", out, "--platforms", "nowhere"), "nowhere")
+        self.assert_refused(run("retime", self.folder, "--platforms", "k40m-fdr"), "not a run folder")
+        self.assert_refused(run("retime", out), "--platforms")
+
+    def test_damaged_runs_are_refused_in_a_sentence(self):
+        whole = self.fresh()
+        weights(self.simulate(2, "--strategy", "bmuf", "--out", whole))
+        for number, (file, damage) in enumerate((
+                ("metrics.jsonl", lambda text: text[:-40]), ("metrics.jsonl", lambda text: ""), ("metrics.jsonl", lambda text: text + "[]\n"),
+                ("metrics.jsonl", lambda text: text.splitlines()[0] + "\n"), ("config.toml", lambda text: text.replace('strategy="bmuf"', "strategy=[")),
+                ("config.toml", lambda text: text.replace("epochs=2", "epochs=-2")), ("manifest.json", lambda text: text.replace('"epochs": 2', '"epochs": "x"')),
+                ("manifest.json", lambda text: text.replace('"workers": 2', '"workers": -1')), ("manifest.json", lambda text: "{}"))):
+            damaged = self.folder / f"damaged-{number}"
+            shutil.copytree(whole, damaged)
+            (damaged / file).write_text(damage((whole / file).read_text()))
+            with self.subTest(number=number, file=file):
+                self.assert_refused(run("retime", damaged, "--platforms", "k40m-fdr"))
+
+    def test_nothing_is_overwritten_unless_asked(self):
+        out, priced = self.fresh(), self.fresh()
+        weights(self.simulate(2, "--strategy", "bmuf", "--out", out))
+        words = ["retime", out, "--platforms", "k40m-fdr", "--out", priced]
+        run(*words).check_returncode()
+        self.assert_refused(run(*words), "overwrite")
+        run(*words, "--overwrite").check_returncode()
+
+
+if __name__ == "__main__":
+    unittest.main()
