@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -31,13 +34,18 @@ struct RetimeArguments {
   }
 };
 
+void print_line(const std::string& run, const std::string& platform, const std::array<std::string, 4>& times,
+                const std::string& exposed, const std::string& relative) {
+  fmt::print("{:<30} {:<20} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9}\n", core::printable(run), core::printable(platform),
+             times[0], times[1], times[2], times[3], exposed, relative);
+  std::fflush(stdout);
+}
+
 void print(const std::string& run, const std::string& platform, const core::Json& end, double before) {
   const auto time = [&](const char* name) { return core::format_quantity(end.at(name).get<double>(), core::Unit::time); };
-  const double after = end.at("training_s").get<double>();
-  fmt::print("{:<30} {:<20} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9}\n", core::printable(run), core::printable(platform),
-             time("training_s"), time("optimise_s"), time("aggregate_s"), time("validate_s"),
-             core::format("{:.1f} %", 100 * end.at("exposed").get<double>()), core::format("{:.4g}", after / before));
-  std::fflush(stdout);
+  print_line(run, platform, {time("training_s"), time("optimise_s"), time("aggregate_s"), time("validate_s")},
+             core::format("{:.1f} %", 100 * end.at("exposed").get<double>()),
+             core::format("{:.4g}", end.at("training_s").get<double>() / before));
 }
 
 std::string name_of(const std::string& path) {
@@ -46,23 +54,40 @@ std::string name_of(const std::string& path) {
   return folder.filename().string();
 }
 
+/// The folder of each run on each platform. Throws ConfigError if two are the same, or one exists and may not be replaced.
+std::vector<std::string> targets_of(const RetimeArguments& arguments, const std::vector<sim::Platform>& platforms) {
+  std::vector<std::string> targets;
+  if (arguments.out.empty()) return targets;
+  for (const std::string& run : arguments.runs)
+    for (const sim::Platform& platform : platforms) {
+      targets.push_back(core::format("{}/{}-{}", arguments.out, name_of(run), platform.name));
+      if (std::ranges::count(targets, targets.back()) > 1)
+        throw core::ConfigError(
+            core::format("two runs would be written to '{}': time them one at a time, each with its --out",
+                         core::printable(targets.back())));
+      if (!arguments.overwrite && std::filesystem::exists(targets.back() + "/manifest.json"))
+        throw core::ConfigError(core::format("'{}' already contains a run; choose another --out or add --overwrite",
+                                             core::printable(targets.back())));
+    }
+  return targets;
+}
+
 int retime(const RetimeArguments& arguments) {
   std::vector<predict::Retiming> runs;
   std::vector<sim::Platform> platforms;
   for (const std::string& folder : arguments.runs) runs.emplace_back(folder);
   for (const std::string& platform : arguments.platforms) platforms.push_back(sim::read_platform(platform));
-  fmt::print("{:<30} {:<20} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9}\n", "run", "platform", "time", "optimise", "aggregate",
-             "validate", "exposed", "relative");
+  const std::vector<std::string> targets = targets_of(arguments, platforms);
+  print_line("run", "platform", {"time", "optimise", "aggregate", "validate"}, "exposed", "relative");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double before = runs[i].original().back().at("training_s").get<double>();
     const std::string run = arguments.runs[i];
     print(run, runs[i].was_emulated() ? runs[i].platform() : "measured", runs[i].original().back(), before);
-    for (const sim::Platform& platform : platforms) {
+    for (std::size_t k = 0; k < platforms.size(); ++k) {
+      const sim::Platform& platform = platforms[k];
       const predict::Retiming::Records records = runs[i].on(platform);
       print(run, platform.name, records.back(), before);
-      if (arguments.out.empty()) continue;
-      runs[i].write(core::format("{}/{}-{}", arguments.out, name_of(run), platform.name), arguments.overwrite, platform,
-                    records);
+      if (!targets.empty()) runs[i].write(targets[i * platforms.size() + k], arguments.overwrite, platform, records);
     }
   }
   return cli::success;
@@ -74,7 +99,7 @@ cli::Command retime_command() {
   return cli::command_of<RetimeArguments>(
       {.name = "retime",
        .description =
-           "Print how long finished trainings take on other platforms, without training again.\n"
+           "Print how long finished trainings would take on other platforms, without training again.\n"
            "The times are those of `paragrad simulate` there: train once, and price any network. Not for strategies "
            "with servers, whose results depend on times.",
        .examples = "paragrad retime runs/eight --platforms k40m-fdr,ethernet-1g\n"

@@ -51,7 +51,8 @@ enum class Purpose : std::uint32_t {
   search,
   failures,
   windows,
-  written_text
+  written_text,
+  groups
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

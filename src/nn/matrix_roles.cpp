@@ -47,8 +47,10 @@ void GraphBuilder::assign_roles() {
   for (const Node& node : graph_.nodes_) {
     const Node* const maker = node.op->stacked_inputs() > 1 ? maker_of(graph_, node.inputs.front()) : nullptr;
     if (maker == nullptr) continue;
+    const std::size_t width = graph_.values_[node.inputs.front()].type.size();
     for (core::Matrix& matrix : graph_.layout_)
-      if (matrix.begin >= maker->owned.begin && matrix.begin < maker->owned.end && !matrix.is_vector())
+      if (matrix.begin >= maker->owned.begin && matrix.begin < maker->owned.end && matrix.shape.rows == width &&
+          !matrix.is_vector())
         matrix.stacked = static_cast<std::uint16_t>(node.op->stacked_inputs());
   }
 }

@@ -76,14 +76,15 @@ class Muon : public LocalOptimiser {
   core::Arena gradients_;
   core::Arena first_;                            // m; AdamW's first moment elsewhere
   core::Arena second_;                           // AdamW's, of what it updates
-  core::Arena direction_, part_, next_;          // [largest hidden matrix]
+  core::Arena direction_, next_;                 // [largest hidden matrix]
+  core::Arena part_;                             // [largest of those that are stacked]
   core::Arena gram_, scaled_gram_, polynomial_;  // [its shorter side squared]
   double steps_ = 0;
 };
 
 Muon::Muon(const OptimiserContext& from, const MuonOptions& options)
     : options_(options), decays_all_(decays_all(from.options)), layout_(from.layout) {
-  std::size_t others = 0, largest = 0, square = 0;
+  std::size_t others = 0, largest = 0, part = 0, square = 0;
   for (const core::Matrix& matrix : layout_) {
     if (!is_hidden(matrix)) {
       others += matrix.shape.size();
@@ -91,12 +92,14 @@ Muon::Muon(const OptimiserContext& from, const MuonOptions& options)
     }
     const std::size_t side = std::min(matrix.shape.columns, matrix.shape.rows / matrix.stacked);
     largest = std::max(largest, matrix.shape.size());
+    if (matrix.stacked > 1) part = std::max(part, matrix.shape.size() / matrix.stacked);
     square = std::max(square, side * side);
   }
   gradients_ = from.device.allocate(from.parameters);
   first_ = from.device.allocate(from.parameters);
   second_ = from.device.allocate(others);
-  for (core::Arena* const arena : {&direction_, &part_, &next_}) *arena = from.device.allocate(largest);
+  for (core::Arena* const arena : {&direction_, &next_}) *arena = from.device.allocate(largest);
+  part_ = from.device.allocate(part);
   for (core::Arena* const arena : {&gram_, &scaled_gram_, &polynomial_}) *arena = from.device.allocate(square);
 }
 

@@ -7,15 +7,18 @@
 #include "core/json.hpp"
 #include "predict/timing_run.hpp"
 #include "sim/platform.hpp"
+#include "worlds/sim_world.hpp"
 
 namespace paragrad::predict {
 
-/// A finished training whose results do not depend on times: it can be timed as on any platform, without computing, and then
-/// is what `paragrad simulate` would record there, with the losses of the run.
+/// A finished training whose results do not depend on times: it can be timed on any platform without computing. Its records
+/// there are those of `paragrad simulate` with the same options, except that no state is saved. Options that describe the
+/// first platform (`device-rate`, `nodes`) hold for the others, too.
 class Retiming {
  public:
-  /// folder: of the run, of either world. Throws ConfigError: no such run, or its times decide its results (servers,
-  /// `balance`), or were decided by them (`auto-minibatch`), or are those of pretraining.
+  /// folder: of the run, of either world. Throws ConfigError: no such run; times decide its results (servers, `balance`), or
+  /// losses its times (`auto-minibatch`); pretraining, sequences of different lengths, another number of workers on the way;
+  /// the data file has changed.
   explicit Retiming(const std::string& folder);
 
   /// One record per epoch (or validation), and the last of the whole run, as in metrics.jsonl.
@@ -25,7 +28,7 @@ class Retiming {
   bool was_emulated() const { return platform_.has_value(); }
   const std::string& platform() const { return *platform_; }  ///< of an emulated run, its name
 
-  /// The same with times and traffic of a platform. rate: see TimingRun.
+  /// The same with times and traffic of a platform. Throws ConfigError for one on which `simulate` would not run it.
   Records on(const sim::Platform& platform) const;
 
   /// Writes a run folder of this run, as timed. Throws ConfigError if it exists, unless it may be overwritten.
@@ -37,6 +40,7 @@ class Retiming {
   Records original_;
   std::optional<std::string> platform_;
   std::optional<TimingRun> run_;
+  worlds::SimWorldArguments world_;
 };
 
 }  // namespace paragrad::predict

@@ -2,9 +2,26 @@
 
 #include <string>
 
+#include "cli/command.hpp"
+#include "cli/option_use.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::predict {
+
+void SimulationArguments::read_to_time(std::vector<std::string> words) {
+  training.device = "meta", training.is_kept = false;
+  world.needs_platform = false;
+  const auto parser = cli::make_parser("simulate", "");
+  runs::add_training_options(*parser, *this);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  if (cli::parse(*parser, pointers)) throw core::ConfigError("--help is no option of a training");
+  runs::resolve(training);
+  training.options.computes = false;
+  runs::settle(cli::use_of(*parser, *this), training);
+  training.options.schedule.initial_rate = 1;  // unused
+}
 
 void SimulationArguments::describe(core::OptionList& list) {
   const bool computes = training.options.computes;

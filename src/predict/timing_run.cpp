@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/command.hpp"
-#include "cli/described_options.hpp"
-#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "runs/server_arguments.hpp"
@@ -43,19 +40,9 @@ TimingRun::TimingRun(std::vector<std::string> options) {
   train::TrainingOptions& by_default = arguments.training.options;
   by_default.strategy = "data_parallel";
   by_default.epochs = 1, by_default.blocks = 1;
-  arguments.training.device = "meta", arguments.training.is_kept = false;
-  arguments.world.needs_platform = false;  // as time() is given one
-  const auto parser = cli::make_parser("simulate", "");
-  runs::add_training_options(*parser, arguments);
-  std::vector<char*> words;
-  for (std::string& word : options) words.push_back(word.data());
-  if (cli::parse(*parser, words)) throw core::ConfigError("--help is no option of a training");
-  runs::TrainingArguments& training = arguments.training;
-  runs::resolve(training);
-  training.options.computes = false;
+  arguments.read_to_time(std::move(options));
+  const runs::TrainingArguments& training = arguments.training;
   if (training.options.minibatch == 0) throw core::ConfigError("give the size of the minibatch");
-  runs::settle(cli::use_of(*parser, arguments), training);
-  training.options.schedule.initial_rate = 1;  // unused
   const bool is_sized = !training.options.data.empty() || arguments.imaginary_samples[0] > 0;
   if (!is_sized && !train::shares_minibatches(training.options))
     throw core::ConfigError(core::format(
@@ -88,6 +75,7 @@ TimingRun::TimingRun(const SimulationArguments& arguments) {
 
 int TimingRun::workers() const { return state_->workers; }
 bool TimingRun::shares_minibatches() const { return train::shares_minibatches(state_->options); }
+const std::string& TimingRun::data_sha256() const { return state_->source.info.content_sha256; }
 const std::string& TimingRun::model() const { return state_->options.model; }
 const std::string& TimingRun::collective() const { return state_->collective; }
 std::size_t TimingRun::gradient_bytes() const { return state_->source.network->parameter_count() * sizeof(float); }

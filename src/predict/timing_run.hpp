@@ -33,7 +33,8 @@ class TimingRun {
   std::size_t samples_per_step() const;  ///< of all workers together
   std::size_t gradient_bytes() const;    ///< of the model, in float32
   const std::string& model() const;
-  const std::string& collective() const;  ///< "" if the strategy has none
+  const std::string& data_sha256() const;  ///< of its data file; "" without one
+  const std::string& collective() const;   ///< "" if the strategy has none
 
   struct Times {
     double samples_per_s = 0;  ///< of all workers together

@@ -1,6 +1,7 @@
 #include "strategies/fragments.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "backend/kernels/copy.hpp"
@@ -17,6 +18,13 @@ void for_ranges(std::span<const core::Range> ranges, const Action& action) {
     action(range, core::Range{at, at + range.size()});
     at += range.size();
   }
+}
+
+std::vector<Fragment> those_with_matrices(std::vector<std::vector<core::Range>> ranges) {
+  std::vector<Fragment> fragments;
+  for (std::vector<core::Range>& of_one : ranges)
+    if (!of_one.empty()) fragments.emplace_back(std::move(of_one));
+  return fragments;
 }
 
 }  // namespace
@@ -64,26 +72,21 @@ std::vector<Fragment> strided_fragments(std::span<const core::Matrix> layout, st
   std::vector<std::vector<core::Range>> ranges(count);
   for (const core::Matrix& matrix : layout)
     ranges[matrix.block < 0 ? 0 : static_cast<std::size_t>(matrix.block) % count].push_back(matrix.range());
-  return {ranges.begin(), ranges.end()};
+  return those_with_matrices(std::move(ranges));
 }
 
 std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count) {
   std::vector<core::Range> matrices;
   for (const core::Matrix& matrix : layout) matrices.push_back(matrix.range());
   std::ranges::stable_sort(matrices, std::greater<>{}, &core::Range::size);
-  struct Bin {
-    std::vector<core::Range> ranges{};
-    std::size_t size = 0;
-  };
-  std::vector<Bin> bins(count);
+  std::vector<std::vector<core::Range>> ranges(count);
+  std::vector<std::size_t> sizes(count);
   for (const core::Range matrix : matrices) {
-    Bin& smallest = *std::ranges::min_element(bins, {}, &Bin::size);
-    smallest.ranges.push_back(matrix);
-    smallest.size += matrix.size();
+    const auto smallest = std::ranges::min_element(sizes) - sizes.begin();
+    ranges[static_cast<std::size_t>(smallest)].push_back(matrix);
+    sizes[static_cast<std::size_t>(smallest)] += matrix.size();
   }
-  std::vector<Fragment> fragments;
-  for (Bin& bin : bins) fragments.emplace_back(std::move(bin.ranges));
-  return fragments;
+  return those_with_matrices(std::move(ranges));
 }
 
 }  // namespace paragrad::strategies

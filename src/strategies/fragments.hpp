@@ -16,7 +16,6 @@ class Fragment {
   explicit Fragment(std::vector<core::Range> ranges);
 
   std::size_t size() const { return size_; }  ///< in elements
-  bool empty() const { return size_ == 0; }
 
   /// Ranges of the parameters, in ascending order; neighbours are merged.
   std::span<const core::Range> ranges() const { return ranges_; }
@@ -36,12 +35,12 @@ class Fragment {
   std::size_t size_ = 0;
 };
 
-/// Cuts a layout into `count` fragments: the matrices of block k of the network go to fragment k mod count, those of no
-/// block to the first (Douillard et al., arXiv 2501.18512). With fewer blocks than fragments some are empty.
+/// Cuts a layout into `count` fragments, or fewer if there are fewer blocks: the matrices of block k of the network go to
+/// fragment k mod count, those of no block to the first (Douillard et al., arXiv 2501.18512).
 std::vector<Fragment> strided_fragments(std::span<const core::Matrix> layout, std::size_t count);
 
-/// Cuts a layout into `count` fragments of about equal sizes: the largest matrix that is left goes to the smallest fragment;
-/// of equal ones the first. With fewer matrices than fragments some are empty.
+/// Cuts a layout into `count` fragments of about equal sizes, or fewer if there are fewer matrices: the largest matrix that
+/// is left goes to the smallest fragment, of equal ones to the first.
 std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count);
 
 }  // namespace paragrad::strategies

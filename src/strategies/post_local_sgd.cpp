@@ -66,7 +66,7 @@ StrategyEntry post_local_sgd_entry() {
                                                 .summary = "data_parallel in the first epochs, then model averaging",
                                                 .source = "Lin et al., ICLR 2020"},
                                                Share::minibatch);
-  entry.meets_in_minibatches = false;
+  entry.exchanges_always = false;
   return entry;
 }
 

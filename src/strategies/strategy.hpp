@@ -43,6 +43,7 @@ struct Extent {
   double momentum = 0;           ///< of the local optimiser, per minibatch
   std::string_view optimiser{};  ///< the local optimiser's name
   std::size_t parameters = 0;
+  std::span<const core::Matrix> layout{};            ///< of the parameters
   const comm::Communicator* communicator = nullptr;  ///< of the workers; null where there is none to ask
 };
 
@@ -96,8 +97,8 @@ class Strategy {
   /// Called at the end of a block, in which this worker processed `samples` samples (possibly none).
   virtual void synchronise(comm::Worker&, Replica&, std::size_t /*samples*/) {}
 
-  /// Puts the trained model W into the parameters, if workers start from another point (Nesterov's look-ahead), so that
-  /// evaluation and checkpoints see W. resume_work restores the starting point, bit for bit.
+  /// Puts the trained model W into the parameters, if workers start from another point (Nesterov's look-ahead) or each from
+  /// its own, so that evaluation and checkpoints see W. resume_work restores the starting point, bit for bit.
   virtual void show_model(comm::Worker&, Replica&) {}
   virtual void resume_work(comm::Worker&, Replica&) {}
 
@@ -185,10 +186,10 @@ struct StrategyContext {
 /// A strategy of strategies/catalogue.def.
 struct StrategyEntry {
   core::EntryInfo info;
-  Share share = Share::block;         ///< unless its options choose another one
-  bool has_servers = false;           ///< it is a ServedStrategy
-  bool meets_in_minibatches = false;  ///< all workers exchange the gradient of every minibatch, in all epochs
-  bool replicas_differ = false;       ///< even at the end of a block: it is a MeetingStrategy
+  Share share = Share::block;     ///< unless its options choose another one
+  bool has_servers = false;       ///< it is a ServedStrategy
+  bool exchanges_always = false;  ///< all workers exchange the gradient of every minibatch, in all epochs
+  bool replicas_differ = false;   ///< even at the end of a block: it is a MeetingStrategy
   std::function<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
@@ -210,7 +211,7 @@ StrategyEntry entry_of(core::EntryInfo info, Share share = Share::block) {
   return {.info = std::move(info),
           .share = share,
           .has_servers = std::is_base_of_v<ServedStrategy, Type>,
-          .meets_in_minibatches = std::is_base_of_v<ExchangingStrategy, Type> && !std::is_base_of_v<ServedStrategy, Type>,
+          .exchanges_always = std::is_base_of_v<ExchangingStrategy, Type> && !std::is_base_of_v<ServedStrategy, Type>,
           .replicas_differ = std::is_base_of_v<MeetingStrategy, Type>,
           .make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
             auto options = core::read_options<Options>(context.settings);

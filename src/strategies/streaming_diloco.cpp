@@ -70,6 +70,7 @@ class StreamingDiLoCo : public MeetingStrategy {
     std::uint64_t samples = 0;  // processed by this worker since it was last sent
   };
 
+  std::vector<Fragment> fragments_of(std::span<const core::Matrix> layout) const;
   std::size_t sent_after(std::size_t number, std::size_t rounds) const { return (number + 1) * rounds / streams_.size(); }
   void send(comm::Worker& worker, const Replica& replica, Stream& stream);
   void exchange(comm::Communicator& comm, const Stream& stream, std::size_t samples);
@@ -87,9 +88,20 @@ class StreamingDiLoCo : public MeetingStrategy {
   double trained_ = 0;             // after a join(): the samples behind it; 0: it changes nothing
 };
 
+std::vector<Fragment> StreamingDiLoCo::fragments_of(std::span<const core::Matrix> layout) const {
+  const bool strided = options_.cut == StreamingOptions::Cut::strided;
+  return (strided ? strided_fragments : packed_fragments)(layout, options_.fragments);
+}
+
 Remarks StreamingDiLoCo::explain(const Extent& extent) const {
   Remarks remarks = explain_collective(options_.collective, *allreduce_, extent);
-  const double distance = extent.local_steps / static_cast<double>(options_.fragments);
+  const std::size_t fragments = fragments_of(extent.layout).size();
+  remarks.numbers = {{"fragments", static_cast<double>(fragments)}};
+  if (fragments < options_.fragments)
+    remarks.lines.push_back(core::format("the network is cut into {} instead of {} fragments, as it has no more {}",
+                                         fragments, options_.fragments,
+                                         options_.cut == StreamingOptions::Cut::strided ? "blocks" : "matrices"));
+  const double distance = extent.local_steps / static_cast<double>(std::max<std::size_t>(fragments, 1));
   if (static_cast<double>(options_.delay) > distance)
     remarks.lines.push_back(
         core::format("a fragment is applied when the next one is sent, {:.3g} minibatches later: an outer delay of {} is "
@@ -101,9 +113,10 @@ Remarks StreamingDiLoCo::explain(const Extent& extent) const {
 void StreamingDiLoCo::start(comm::Worker& worker, Replica& replica) {
   streams_.clear();
   under_way_ = rounds_left_ = 0;
+  trained_ = 0;
+  own_ = {};
   std::size_t kept = 0, largest = 0;
-  const bool strided = options_.cut == StreamingOptions::Cut::strided;
-  for (Fragment& fragment : (strided ? strided_fragments : packed_fragments)(replica.layout, options_.fragments)) {
+  for (Fragment& fragment : fragments_of(replica.layout)) {
     const core::Range owned = allreduce_->owned(worker.comm(), fragment.size());
     largest = std::max(largest, fragment.size());
     streams_.push_back({std::move(fragment), owned, {kept, kept + owned.size()}});
@@ -136,7 +149,7 @@ void StreamingDiLoCo::meet(comm::Worker& worker, Replica& replica, const Meeting
   if (under_way_ != 0 && (rounds_left_ -= at.passed) == 0) apply(worker, replica);
   for (std::size_t number = 0; number < streams_.size(); ++number) {
     // A block with fewer rounds than fragments has none between some of them; those before the first come with it.
-    if (std::max<std::size_t>(sent_after(number, at.rounds), 1) != at.round || streams_[number].fragment.empty()) continue;
+    if (std::max<std::size_t>(sent_after(number, at.rounds), 1) != at.round) continue;
     if (under_way_ != 0) apply(worker, replica);
     under_way_ = number + 1;
     rounds_left_ = options_.delay;

@@ -1,6 +1,7 @@
 #include "train/plan.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "core/range.hpp"
 
@@ -40,6 +41,7 @@ BlockPlan plan_block(const data::Partition& partition, std::size_t block, strate
   const std::vector<std::uint32_t> rows = rows_in_order(partition, all, options.shuffle);
   const std::size_t size = minibatch == 0 ? all.size() : minibatch;
   BlockPlan plan;
+  if (options.counts_rounds && options.part_of) throw std::logic_error("rounds are counted in splits as they were drawn");
   if (options.counts_rounds) plan.rounds = rounds_of(partition, block, minibatch, options.max_steps);
   for (std::size_t begin = 0; begin < all.size(); begin += size) {
     if (options.max_steps > 0 && plan.mine.size() == options.max_steps) break;

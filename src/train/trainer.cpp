@@ -131,6 +131,7 @@ void Trainer::explain() {
                                       .momentum = run_.blocks.step_sizes().of(0, minibatch).momentum,
                                       .optimiser = options.optimiser.name,
                                       .parameters = run_.learner().parameters().size(),
+                                      .layout = run_.learner().layout(),
                                       .communicator = run_.report.is_watched() ? &run_.worker.comm() : nullptr});
   if (!run_.output.explains) remarks = {.numbers = std::move(remarks.numbers)};
   run_.report.take_down(remarks, computes, run_.result);

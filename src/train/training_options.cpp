@@ -19,7 +19,7 @@ constexpr core::Limits<std::size_t> parts_range{.least = 0, .most = 100000000};
 
 bool reads_text(const std::string& model) { return nn::make_graph(model).tokens().has_value(); }
 
-std::string not_with_servers(const TrainingOptions& options, const std::string& why) {
+std::string not_with_strategy(const TrainingOptions& options, const std::string& why) {
   return core::format("cannot be used with '{}', {}: leave it out", options.strategy, why);
 }
 
@@ -33,14 +33,14 @@ void describe_end(core::OptionList& list, TrainingOptions& options) {
   list.number("validations", options.validations, from_one,
               "validation runs per epoch of all workers, spread over its blocks; in-flight gradients are applied first")
       .off("1")
-      .unless(has_servers(options), not_with_servers(options, "whose workers synchronise only at the end of an epoch"));
+      .unless(has_servers(options), not_with_strategy(options, "whose workers synchronise only at the end of an epoch"));
   used_by_network(list.number("ema-decay", options.ema_decay, core::below_one,
                               "decay per block of the exponential mean of the model, which is scored and saved in its place "
                               "(0: none)"))
       .off("0")
-      .unless(has_servers(options), not_with_servers(options, "whose workers agree only at the end of an epoch"))
+      .unless(has_servers(options), not_with_strategy(options, "whose workers agree only at the end of an epoch"))
       .unless(strategies::strategy_entry(options.strategy).replicas_differ,
-              not_with_servers(options, "whose workers have different models at the end of a block"));
+              not_with_strategy(options, "whose workers have different models at the end of a block"));
   used_by_network(list.flag("keep-best", options.keep_best, "end with the model that has the lowest validation error")
                       .mark(core::OptionMark::unpredicted))
       .when(options.computes, not_timed);
@@ -108,9 +108,9 @@ void describe_distribution(core::OptionList& list, TrainingOptions& options) {
       .off("1")
       .unless(options.pretraining.epochs > 0,
               "does not work in pretraining: pretrain without it (and with `epochs` 0), then give the checkpoint to `init`")
-      .unless(has_servers(options), not_with_servers(options,
-                                                     "whose workers proceed independently, as those of one replica "
-                                                     "cannot"));
+      .unless(has_servers(options), not_with_strategy(options,
+                                                      "whose workers proceed independently, as those of one replica "
+                                                      "cannot"));
   list.flag("sync-batch-norm", options.sync_batch_norm,
             "batch normalisation with the statistics of the whole minibatch over all workers, not of each worker's part")
       .unless(options.tensor_parallel > 1, "cannot be combined with `tensor-parallel`: leave one out")
@@ -119,13 +119,13 @@ void describe_distribution(core::OptionList& list, TrainingOptions& options) {
       .unless(options.tensor_parallel > 1,
               "cannot be combined with `tensor-parallel`, whose workers need equal shares of "
               "the data: leave one out")
-      .unless(has_servers(options), not_with_servers(options, "whose workers take work as they become free"));
+      .unless(has_servers(options), not_with_strategy(options, "whose workers take work as they become free"));
   list.number("parallel-start-epoch", options.parallel_start_epoch, from_one,
               "first epoch trained by all workers; earlier ones are trained as by a single worker (warm start)")
       .off("1")
       .when(options.epochs > 0, network_only)
       .unless(has_servers(options) && options.epochs > 0 && options.parallel_start_epoch > options.epochs,
-              "beyond the last epoch " + not_with_servers(options, "whose servers would have nothing to do"));
+              "beyond the last epoch " + not_with_strategy(options, "whose servers would have nothing to do"));
   list.entries(strategies, options.strategy, options.strategy_settings);
 }
 
@@ -208,7 +208,7 @@ void describe_minibatch(core::OptionList& list, TrainingOptions& options) {
   const auto condition = list.only_when(options.epochs > 0, network_only);
   list.flag("auto-minibatch", options.minibatch_search.enabled,
             "periodically try larger minibatches, and keep the largest within `minibatch-error-margin`")
-      .unless(has_servers(options), not_with_servers(options, "whose servers cannot undo a trial"));
+      .unless(has_servers(options), not_with_strategy(options, "whose servers cannot undo a trial"));
   options.minibatch_search.describe(list);
 }
 

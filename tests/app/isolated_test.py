@@ -25,7 +25,8 @@ TRAININGS = {  # by strategy, and what is asked of it
     "bmuf_adam": [["--optimiser", "adam"]],
     "slowmo": [[]],
     "diloco": [[]],
-    "streaming_diloco": [[], ["--fragments", "2", "--outer-delay", "3"]],
+    "streaming_diloco": [[], ["--fragments", "2", "--fragment-cut", "packed", "--outer-delay", "3"]],
+    "noloco": [[]],
     "post_local_sgd": [[]],
 }
 ASYNCHRONOUS = ["async_sgd", "easgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "backup_workers"]

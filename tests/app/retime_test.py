@@ -2,6 +2,7 @@
 """`paragrad retime` gives a finished run the times that `paragrad simulate` would have recorded elsewhere, to the last digit."""
 
 import json
+import re
 import shutil
 import unittest
 from pathlib import Path
@@ -14,6 +15,7 @@ STRATEGIES = [e for e in json.loads(run("help", "strategy", "--format", "json").
 FEATURES = {  # trainings whose course is not that of a plain one
     "validations, best model": ["--strategy", "bmuf", "--validations", "2", "--keep-best", "true"],
     "ended early": ["--strategy", "bmuf", "--epochs", "9", "--target-error", "0.6"],
+    "ended by patience": ["--strategy", "bmuf", "--epochs", "9", "--patience", "1", "--patience-gain", "0.9"],
     "rate by validation": ["--strategy", "model_averaging", "--schedule", "newbob"],
     "compressed": ["--strategy", "data_parallel", "--compression", "fp16", "--bucket-bytes", "200"],
     "one worker first": ["--strategy", "diloco", "--parallel-start-epoch", "2"],
@@ -81,7 +83,8 @@ class Retime(CliTest):
         for words, why in ((["--strategy", "async_sgd", "--optimiser", "sgd", "--momentum", "0"], "async_sgd"),
                            (["--strategy", "bmuf", "--balance", "true"], "--balance"),
                            (["--strategy", "bmuf", "--auto-minibatch", "true", "--minibatch-search-samples", "100"], "--auto-minibatch"),
-                           (["--strategy", "data_parallel", "--pretrain-epochs", "1", "--visible-units", "gaussian"], "pretraining")):
+                           (["--strategy", "data_parallel", "--pretrain-epochs", "1", "--visible-units", "gaussian"], "pretraining"),
+                           (["--strategy", "model_averaging", "--schedule", "newbob", "--newbob-restore", "true"], "--newbob-restore")):
             out = self.fresh()
             self.simulate(2, *words, "--out", out).check_returncode()
             with self.subTest(words=words):
@@ -98,6 +101,30 @@ class Retime(CliTest):
         self.assert_refused(run("retime", out, "--platforms", "nowhere"), "nowhere")
         self.assert_refused(run("retime", self.folder, "--platforms", "k40m-fdr"), "not a run folder")
         self.assert_refused(run("retime", out), "--platforms")
+
+    def test_platforms_and_data_on_which_it_could_not_run(self):
+        out = self.fresh()
+        weights(self.simulate(5, "--strategy", "bmuf", "--out", out))
+        small = self.folder / "small.toml"
+        small.write_text(re.sub(r"nodes = \d+", "nodes = 1", Path(PLATFORM).read_text(), count=1))
+        self.assert_refused(run("retime", out, "--platforms", small), "too few for 5 workers")
+        changed = self.folder / "other.h5"
+        run("data", "generate", "--out", changed, "--samples", 700, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6).check_returncode()
+        other = self.folder / "other-data"
+        shutil.copytree(out, other)
+        (other / "config.toml").write_text((out / "config.toml").read_text().replace(self.data, str(changed)))
+        self.assert_refused(run("retime", other, "--platforms", "k40m-fdr"), "holds other data now")
+
+    def test_what_is_written_leads_nowhere_else(self):
+        out, priced = self.fresh(), self.fresh()
+        weights(self.simulate(2, "--strategy", "bmuf", "--checkpoint-every", "1", "--out", out))
+        run("retime", out, "--platforms", "k40m-fdr", "--out", priced).check_returncode()
+        told = (priced / f"{out.name}-k40m-fdr/config.toml").read_text()
+        self.assertIn(f'out="{priced / f"{out.name}-k40m-fdr"}"', told)
+        self.assertNotIn("checkpoint-every", told)
+        twin = self.folder / "twin" / out.name
+        shutil.copytree(out, twin)
+        self.assert_refused(run("retime", out, twin, "--platforms", "k40m-fdr", "--out", self.fresh()), "two runs would be written")
 
     def test_damaged_runs_are_refused_in_a_sentence(self):
         whole = self.fresh()

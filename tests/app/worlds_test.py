@@ -20,7 +20,9 @@ STRATEGIES = {
     "slowmo": [],
     "slowmo with falling rates": ["--schedule", "exponential"],
     "diloco": [],
-    "streaming_diloco": ["--outer-delay", "2"],
+    "streaming_diloco": ["--fragment-cut", "packed", "--outer-delay", "2"],
+    "noloco": [],
+    "noloco in threes": ["--group-size", "3"],
     "bmuf cbm": ["--bmuf-kind", "cbm"],
     "bmuf cntk": ["--block-learning-rate-form", "cntk", "--block-momentum-time-constant", "100"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
@@ -33,7 +35,7 @@ LAUNCHERS_WITHOUT_MPI = {
     "aprun": {"ALPS_APP_PE": "1"},
     "mpirun_rsh": {"MV2_COMM_WORLD_SIZE": "2", "MV2_COMM_WORLD_RANK": "0"},
 }
-CHANGE_A_LONE_WORKER = ["bmuf cntk", "bmuf_adam", "bmuf_adam cbm", "slowmo", "slowmo with falling rates", "diloco", "streaming_diloco"]
+CHANGE_A_LONE_WORKER = ["bmuf cntk", "bmuf_adam", "bmuf_adam cbm", "slowmo", "slowmo with falling rates", "diloco", "streaming_diloco", "noloco", "noloco in threes"]
 COLLECTIVES = ["ring", "tree", "binomial", "butterfly", "halving_doubling", "parameter_server", "sharded_parameter_server",
                "double_tree", "hierarchical", "hierarchical:tree+halving_doubling", "auto"]
 

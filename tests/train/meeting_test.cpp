@@ -46,9 +46,8 @@ TEST_CASE("a fragment that arrives within its delay costs no time, and one that 
   task.options.optimiser.name = "sgd";
   task.options.minibatch = 4;
   task.options.blocks = 2;  // 19 minibatches of a worker each
-  task.options.validations = 1;
   const auto settings = [](std::size_t delay) {
-    return core::Settings{{"fragments", std::size_t{2}}, {"outer-delay", delay}};
+    return core::Settings{{"fragments", std::size_t{2}}, {"fragment-cut", "packed"}, {"outer-delay", delay}};
   };
   const train::Result on_no_network = after(task, with_latency(0), settings(9));
   const train::Result hidden = after(task, with_latency(5e-6), settings(9));

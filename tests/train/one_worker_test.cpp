@@ -83,6 +83,8 @@ struct EqualSamples : test::SmallTask {
                                                                       {"outer-learning-rate", 1},
                                                                       {"outer-delay", std::size_t{0}},
                                                                       {"fragments", std::size_t{1}},
+                                                                      {"group-momentum", 0},
+                                                                      {"group-rate", 1},
                                                                       {"lazy-threshold", 0},
                                                                       {"backup-workers", 0},
                                                                       {"local-start-epoch", 2}})

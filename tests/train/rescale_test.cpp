@@ -210,18 +210,20 @@ struct Method {
 }  // namespace
 
 TEST_CASE("a run goes on with more or fewer workers, with the same result emulated and in real time", "[train][state]") {
-  const Method method = GENERATE(values<Method>({{"model_averaging", "adam", {}},
-                                                 {"bmuf", "nesterov", {}},
-                                                 {"bmuf_adam", "adam", {}},
-                                                 {"slowmo", "momentum", {}},
-                                                 {"diloco", "adamw", {}},
-                                                 {"streaming_diloco", "adamw", {{"outer-delay", std::size_t{2}}}},
-                                                 {"fed_adam", "momentum", {}},
-                                                 {"post_local_sgd", "momentum", {}},
-                                                 {"data_parallel", "adam", {{"buffered", true}}},
-                                                 {"data_parallel", "momentum", {{"compression", "bits:1"}}},
-                                                 {"data_parallel", "momentum", {{"compression", "top_k:0.2"}}},
-                                                 {"data_parallel", "momentum", {{"compression", "power_sgd:2"}}}}));
+  const Method method =
+      GENERATE(values<Method>({{"model_averaging", "adam", {}},
+                               {"bmuf", "nesterov", {}},
+                               {"bmuf_adam", "adam", {}},
+                               {"slowmo", "momentum", {}},
+                               {"diloco", "adamw", {}},
+                               {"streaming_diloco", "adamw", {{"outer-delay", 100}, {"fragment-cut", "packed"}}},
+                               {"noloco", "adamw", {}},
+                               {"fed_adam", "momentum", {}},
+                               {"post_local_sgd", "momentum", {}},
+                               {"data_parallel", "adam", {{"buffered", true}}},
+                               {"data_parallel", "momentum", {{"compression", "bits:1"}}},
+                               {"data_parallel", "momentum", {{"compression", "top_k:0.2"}}},
+                               {"data_parallel", "momentum", {{"compression", "power_sgd:2"}}}}));
   const auto [before, now] = GENERATE(values<std::pair<int, int>>({{4, 2}, {2, 5}}));
   CAPTURE(method.strategy, method.settings, before, now);
   SmallTask task;

@@ -52,6 +52,8 @@ void configure(train::TrainingOptions& options, const Case& c) {
   test::give(options, "compression", c.compression);
   test::give(options, "buffered", c.buffered);
   test::give(options, "reset-local-momentum", c.reset);
+  test::give(options, "fragment-cut", "packed");
+  test::give(options, "outer-delay", std::size_t{100});  // so that a fragment is always under way when a state is saved
   options.balance = c.balance;
   options.minibatch_search = {.enabled = c.search, .largest = 64, .samples = 200};
   options.optimiser.name = c.optimiser;

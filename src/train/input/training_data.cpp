@@ -189,7 +189,7 @@ void check_statistics(const TrainingOptions& options, const nn::Graph& network) 
   if (std::ranges::none_of(network.nodes(), has_statistics))
     throw core::ConfigError(core::format("model '{}' has no batch normalisation to synchronise: leave out `sync-batch-norm`",
                                          nn::short_name(options.model)));
-  if (!strategies::strategy_entry(options.strategy).meets_in_minibatches)
+  if (!strategies::strategy_entry(options.strategy).exchanges_always)
     throw core::ConfigError(
         core::format("workers of '{}' do not share all minibatches, whose statistics `sync-batch-norm` takes: "
                      "leave it out, or choose data_parallel",

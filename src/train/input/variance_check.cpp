@@ -39,7 +39,7 @@ void check_variances(const TrainingOptions& options, const TrainingData& source,
         "{}, and the {} minibatch of a block is a single sample: give another `minibatch` or number of `blocks`", where,
         options.minibatch == 1 ? "smallest" : "last"));
   if (!shares_minibatches(options) || options.sync_batch_norm || fewest / static_cast<std::size_t>(workers) > 1) return;
-  const bool synchronises = strategies::strategy_entry(options.strategy).meets_in_minibatches;
+  const bool synchronises = strategies::strategy_entry(options.strategy).exchanges_always;
   throw core::ConfigError(core::format(
       "{}, but one of {} samples gives some of {} workers a single sample: {}a larger `minibatch`, another number of "
       "`blocks` or fewer workers",
