@@ -23,7 +23,7 @@ struct NoLoCoOptions : comm::CollectiveOptions {
 
   void describe(core::OptionList& list) {
     CollectiveOptions::describe(list);
-    list.group("Block updates");
+    list.group("Meetings");
     list.number("group-size", group, {.least = 2, .most = 1'000'000}, "workers that meet, drawn anew for each block");
     list.number("group-momentum", momentum, core::below_one, "momentum coefficient of a worker's updates");
     list.number("group-rate", rate, core::above_zero, "weight of the group's mean update");

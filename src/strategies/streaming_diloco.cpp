@@ -21,6 +21,7 @@ struct StreamingOptions : comm::CollectiveOptions {
   void describe(core::OptionList& list) {
     CollectiveOptions::describe(list);
     outer.describe(list);
+    list.group("Meetings");
     list.number("fragments", fragments, {.least = 1, .most = 10'000},
                 "parts of the model that are exchanged in turn, at equal distances within a block");
     list.choice("fragment-cut", cut, {{"strided", Cut::strided}, {"packed", Cut::packed}},
