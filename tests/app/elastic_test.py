@@ -19,6 +19,8 @@ TASKS = {
     "buffered": [*WIDE, "--strategy", "data_parallel", "--buffered", "true"],
     "PowerSGD": [*WIDE, "--strategy", "data_parallel", "--compression", "power_sgd:2"],
     "DiLoCo": [*DENSE, "--strategy", "diloco", "--optimiser", "adamw"],
+    "streaming": [*WIDE, "--strategy", "streaming_diloco", "--fragment-cut", "packed", "--outer-delay", "9"],
+    "pairs": [*DENSE, "--strategy", "noloco", "--optimiser", "muon"],
     "Adam": [*DENSE, "--strategy", "data_parallel", "--optimiser", "adam", "--bucket-bytes", "300"],
     "servers": [*DENSE, "--strategy", "bmuf", "--collective", "parameter_server"],
     "hierarchical": [*DENSE, "--strategy", "model_averaging", "--collective", "hierarchical", "--workers-per-node", "3"],

@@ -245,6 +245,46 @@ TEST_CASE("streaming_diloco follows its formulas", "[strategies]") {
   }
 }
 
+TEST_CASE("at each meeting streaming_diloco sends a P-th of what diloco sends at once", "[strategies]") {
+  const std::size_t fragments = GENERATE(2u, 4u);
+  std::vector<core::Matrix> layout;
+  for (std::size_t i = 0; i < 4; ++i) layout.push_back({64 * i, {8, 8}});
+  std::uint64_t at_once = 0;
+  std::vector<std::uint64_t> in_turn;
+  sim::run(4, [&](comm::Worker& worker) {
+    std::vector<float> parameters(256);
+    const auto sent_by = [&](const std::string& name, const core::Settings& settings, const auto& meet) {
+      StrategyHarness harness(worker, name, settings);
+      strategies::Replica replica{parameters, layout, harness.stages, *harness.optimiser, {}};
+      harness.strategy->start(worker, replica);
+      return meet(*harness.strategy, replica);
+    };
+    const auto counted = [&](const auto& action) {
+      const std::uint64_t before = worker.comm().traffic().sent_bytes;
+      action();
+      worker.join();
+      return worker.comm().traffic().sent_bytes - before;
+    };
+    const std::uint64_t all = sent_by("diloco", {}, [&](strategies::Strategy& strategy, strategies::Replica& replica) {
+      return counted([&] { strategy.synchronise(worker, replica, 1); });
+    });
+    const core::Settings settings{{"fragments", fragments}, {"fragment-cut", "packed"}};
+    const auto each = sent_by("streaming_diloco", settings, [&](strategies::Strategy& any, strategies::Replica& replica) {
+      auto& strategy = dynamic_cast<MeetingStrategy&>(any);
+      std::vector<std::uint64_t> bytes;
+      for (std::size_t round = 1; round <= 4; ++round)
+        bytes.push_back(
+            counted([&] { strategy.meet(worker, replica, {.round = round, .rounds = 4, .passed = 1, .samples = 1}); }));
+      return bytes;
+    });
+    if (worker.rank() == 1) at_once = all, in_turn = each;
+  });
+  constexpr std::uint64_t count_of_samples = 8;
+  for (std::size_t round = 1; round <= 4; ++round)
+    CHECK(in_turn[round - 1] ==
+          (round * fragments % 4 == 0 ? (at_once - count_of_samples) / fragments + count_of_samples : 0));
+}
+
 TEST_CASE("streaming_diloco has a fragment under way between blocks, and says so in its state", "[strategies]") {
   sim::run(2, [](comm::Worker& worker) {
     StrategyHarness harness(worker, "streaming_diloco", Options{2, 100, 0.5}.settings());
