@@ -21,12 +21,17 @@ namespace {
 struct RetimeArguments {
   std::vector<std::string> runs;
   std::vector<std::string> platforms;
+  std::string time_as;
   std::string out;
   bool overwrite = false;
 
   void describe(core::OptionList& list) {
     list.arguments("runs", runs, "folders of finished trainings").path().required();
     list.words("platforms", platforms, "platforms to time them on: names or files, separated by commas").required();
+    list.text("time-as", time_as,
+              "network to charge the times of in the place of the one that was trained: as many minibatches of as many "
+              "samples")
+        .without_default("the one that was trained");
     list.text("out", out,
               "folder for a run folder of each, named RUN-PLATFORM, with the losses of the run and the new times")
         .path();
@@ -75,9 +80,12 @@ std::vector<std::string> targets_of(const RetimeArguments& arguments, const std:
 int retime(const RetimeArguments& arguments) {
   std::vector<predict::Retiming> runs;
   std::vector<sim::Platform> platforms;
-  for (const std::string& folder : arguments.runs) runs.emplace_back(folder);
+  for (const std::string& folder : arguments.runs) runs.emplace_back(folder, arguments.time_as);
   for (const std::string& platform : arguments.platforms) platforms.push_back(sim::read_platform(platform));
   const std::vector<std::string> targets = targets_of(arguments, platforms);
+  if (!arguments.time_as.empty())
+    fmt::print("times on platforms as of {}: {} parameters\n", core::printable(arguments.time_as),
+               runs.front().parameters());
   print_line("run", "platform", {"time", "optimise", "aggregate", "validate"}, "exposed", "relative");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double before = runs[i].original().back().at("training_s").get<double>();
@@ -103,7 +111,8 @@ cli::Command retime_command() {
            "The times are those of `paragrad simulate` there: train once, and price any network. Not for strategies "
            "with servers, whose results depend on times.",
        .examples = "paragrad retime runs/eight --platforms k40m-fdr,ethernet-1g\n"
-                   "paragrad retime runs/eight --platforms ethernet-10g,ethernet-1g --out runs/priced"},
+                   "paragrad retime runs/eight --platforms ethernet-10g,ethernet-1g --out runs/priced\n"
+                   "paragrad retime runs/eight --platforms ethernet-1g --time-as 40-1024-1024-120:relu"},
       [](RetimeArguments& arguments, const CLI::App&) { return retime(arguments); });
 }
 

@@ -13,6 +13,7 @@
 #include "core/printable.hpp"
 #include "metrics/run_folder.hpp"
 #include "nn/model.hpp"
+#include "nn/node_text.hpp"
 #include "optim/schedule.hpp"
 #include "runs/finished_run.hpp"
 #include "runs/training.hpp"
@@ -76,12 +77,16 @@ void require_independent(const std::string& folder, const SimulationArguments& a
 }
 
 /// The run's options, to be timed: as many epochs as it had in the end.
-SimulationArguments arguments_of(const std::string& folder, const core::Json& manifest) {
+SimulationArguments arguments_of(const std::string& folder, const std::string& time_as, const core::Json& manifest) {
   if (manifest.at("run").contains("rescaled")) throw cannot(folder, "its number of workers changed");
   SimulationArguments arguments;
   std::vector<std::string> words = words_of(folder);
   const bool keeps_best = std::erase(words, "--keep-best=true") > 0;  // which a timing run cannot
   arguments.read_to_time(std::move(words));
+  if (!time_as.empty()) {
+    arguments.training.options.model = nn::read_model(time_as);
+    train::settle_model(arguments.training.options);
+  }
   require_independent(folder, arguments, keeps_best);
   train::TrainingOptions& options = arguments.training.options;
   options.epochs = manifest.at("result").at("epochs").get<int>();
@@ -107,7 +112,8 @@ bool is_of_the_network(const std::string& name) {
 
 }  // namespace
 
-Retiming::Retiming(const std::string& folder) : folder_(folder), manifest_(runs::read_manifest(folder)) {
+Retiming::Retiming(const std::string& folder, const std::string& time_as)
+    : folder_(folder), time_as_(time_as), manifest_(runs::read_manifest(folder)) {
   runs::read_finished_run(folder);
   try {
     if (manifest_.contains("platform")) platform_ = manifest_.at("platform").at("name").get<std::string>();
@@ -117,7 +123,7 @@ Retiming::Retiming(const std::string& folder) : folder_(folder), manifest_(runs:
     for (const core::Json& record : original_)
       for (const char* const time : {"optimise_s", "aggregate_s", "validate_s", "exposed"}) record.at(time).get<double>();
     original_.back().at("training_s").get<double>();
-    const SimulationArguments arguments = arguments_of(folder, manifest_);
+    const SimulationArguments arguments = arguments_of(folder, time_as, manifest_);
     world_ = arguments.world;
     run_.emplace(arguments);
     if (manifest_.at("data").at("content_sha256").get<std::string>() != run_->data_sha256())
@@ -146,6 +152,11 @@ Retiming::Records Retiming::on(const sim::Platform& platform) const {
   timed.push_back(runs::end_record(result));
   if (timed.size() != original_.size())
     throw cannot(folder_, core::format("it has {} records and would have {}", original_.size(), timed.size()));
+  if (timed.back().at("samples") != original_.back().at("samples"))
+    throw cannot(folder_, core::format("it trained {} samples and '{}' would train {}: choose a network with windows of the "
+                                       "same length",
+                                       original_.back().at("samples").get<std::uint64_t>(), core::printable(time_as_),
+                                       timed.back().at("samples").get<std::uint64_t>()));
   Records records = original_;
   for (std::size_t i = 0; i < records.size(); ++i)
     for (const auto& [name, value] : timed[i].items())
@@ -160,6 +171,7 @@ void Retiming::write(const std::string& into, bool overwrite, const sim::Platfor
   manifest["platform"] = {
       {"name", platform.name}, {"file_sha256", platform.sha256}, {"nodes", worlds::with_options(platform, world_).nodes}};
   manifest["retimed"] = {{"run", folder_}, {"platform", platform_ ? core::Json(*platform_) : core::Json(nullptr)}};
+  if (!time_as_.empty()) manifest["retimed"].update({{"time_as", time_as_}, {"parameters", parameters()}});
   manifest["result"] = records.back();
   using Existing = metrics::RunFolder::Existing;
   metrics::RunFolder folder(into, overwrite ? Existing::replace : Existing::refuse);

@@ -19,12 +19,15 @@ class Retiming {
   /// folder: of the run, of either world. Throws ConfigError: no such run; times decide its results (servers, `balance`), or
   /// losses its times (`auto-minibatch`); pretraining, sequences of different lengths, another number of workers on the way;
   /// the data file has changed.
-  explicit Retiming(const std::string& folder);
+  /// time_as: a network to charge the times of in the place of the run's, with as many minibatches of as many samples; "":
+  /// none.
+  explicit Retiming(const std::string& folder, const std::string& time_as = "");
 
   /// One record per epoch (or validation), and the last of the whole run, as in metrics.jsonl.
   using Records = std::vector<core::Json>;
 
   const Records& original() const { return original_; }
+  std::size_t parameters() const { return run_->gradient_bytes() / sizeof(float); }  ///< of the network that is timed
   bool was_emulated() const { return platform_.has_value(); }
   const std::string& platform() const { return *platform_; }  ///< of an emulated run, its name
 
@@ -35,7 +38,7 @@ class Retiming {
   void write(const std::string& into, bool overwrite, const sim::Platform& platform, const Records& records) const;
 
  private:
-  std::string folder_;
+  std::string folder_, time_as_;
   core::Json manifest_;
   Records original_;
   std::optional<std::string> platform_;

@@ -115,6 +115,24 @@ class Retime(CliTest):
         (other / "config.toml").write_text((out / "config.toml").read_text().replace(self.data, str(changed)))
         self.assert_refused(run("retime", other, "--platforms", "k40m-fdr"), "holds other data now")
 
+    def test_another_network_is_charged_for(self):
+        out, priced = self.fresh(), self.fresh()
+        weights(self.simulate(3, "--strategy", "streaming_diloco", "--out", out))
+        large = "8-300-40-6:sigmoid"
+        done = run("retime", out, "--platforms", "ethernet-1g", "--time-as", large, "--out", priced)
+        self.assertIn(f"as of {large}: {8 * 300 + 300 + 300 * 40 + 40 + 40 * 6 + 6} parameters", done.stdout, done.stderr)
+        timed = self.fresh()
+        run("simulate", "--workers", 3, "--platform", "ethernet-1g", "--device", "meta", "--strategy", "streaming_diloco",
+            *without(without(self.task, "--model"), "--learning-rate"), "--model", large, "--out", timed).check_returncode()
+        found, expected, original = records(priced / f"{out.name}-ethernet-1g"), records(timed), records(out)
+        for one, other, before in zip(found, expected, original, strict=True):
+            for name, value in one.items():
+                of_time = name.endswith(("_s", "_bytes")) or name in ("exposed", "messages")
+                self.assertEqual(value, (other if of_time else before)[name], name)
+        self.assertEqual(json.loads((priced / f"{out.name}-ethernet-1g/manifest.json").read_text())["retimed"]["time_as"], large)
+        self.assert_refused(run("retime", out, "--platforms", "ethernet-1g", "--time-as", "9-300-6:sigmoid"))
+        self.assert_refused(run("retime", out, "--platforms", "ethernet-1g", "--time-as", "nothing"))
+
     def test_what_is_written_leads_nowhere_else(self):
         out, priced = self.fresh(), self.fresh()
         weights(self.simulate(2, "--strategy", "bmuf", "--checkpoint-every", "1", "--out", out))
