@@ -12,7 +12,8 @@ namespace {
 /// The matrices of a network as "role block", vectors as "- block"; "x3" for three stacked ones.
 std::vector<std::string> roles_of(const std::string& model) {
   std::vector<std::string> roles;
-  for (const core::Matrix& matrix : nn::make_graph(model).layout()) {
+  const nn::Graph graph = nn::make_graph(model);
+  for (const core::Matrix& matrix : graph.layout()) {
     const char* const role = matrix.is_vector()               ? "-"
                              : matrix.role == Role::hidden    ? "hidden"
                              : matrix.role == Role::embedding ? "embedding"
@@ -53,7 +54,8 @@ TEST_CASE("every network of the zoo has one head, or shares the embedding, and n
   for (const core::EntryInfo& entry : nn::zoo_catalogue().entries) {
     CAPTURE(entry.name);
     int heads = 0, tables = 0;
-    for (const core::Matrix& matrix : nn::make_graph("zoo:" + entry.name + entry.example).layout()) {
+    const nn::Graph graph = nn::make_graph("zoo:" + entry.name + entry.example);
+    for (const core::Matrix& matrix : graph.layout()) {
       if (matrix.is_vector()) continue;
       heads += matrix.role == Role::head ? 1 : 0;
       tables += matrix.role == Role::embedding ? 1 : 0;
