@@ -28,12 +28,11 @@ struct RetimeArguments {
   void describe(core::OptionList& list) {
     list.arguments("runs", runs, "folders of finished trainings").path().required();
     list.words("platforms", platforms, "platforms to time them on: names or files, separated by commas").required();
-    list.text("time-as", time_as,
-              "network to charge the times of in the place of the one that was trained: as many minibatches of as many "
-              "samples")
-        .without_default("the one that was trained");
+    list.text("time-as", time_as, "network to time in place of the trained one, on the same minibatches")
+        .without_default("the trained one");
     list.text("out", out,
-              "folder for a run folder of each, named RUN-PLATFORM, with the losses of the run and the new times")
+              "folder that receives a run folder for each run and platform, RUN-PLATFORM, with the run's losses and the new "
+              "times")
         .path();
     worlds::describe_overwrite(list, overwrite, out);
   }
@@ -84,8 +83,7 @@ int retime(const RetimeArguments& arguments) {
   for (const std::string& platform : arguments.platforms) platforms.push_back(sim::read_platform(platform));
   const std::vector<std::string> targets = targets_of(arguments, platforms);
   if (!arguments.time_as.empty())
-    fmt::print("times on platforms as of {}: {} parameters\n", core::printable(arguments.time_as),
-               runs.front().parameters());
+    fmt::print("times are those of {} ({} parameters)\n", core::printable(arguments.time_as), runs.front().parameters());
   print_line("run", "platform", {"time", "optimise", "aggregate", "validate"}, "exposed", "relative");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double before = runs[i].original().back().at("training_s").get<double>();

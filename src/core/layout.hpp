@@ -19,7 +19,7 @@ struct MatrixShape {
 enum class Role : std::uint8_t {
   hidden,     ///< between other layers
   embedding,  ///< a table of vectors that are looked up
-  head        ///< it makes the outputs
+  head        ///< it produces the outputs
 };
 
 /// A matrix within the parameters, stored column by column from `begin` on. A layer's weights [inputs][outputs] are such a

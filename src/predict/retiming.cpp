@@ -70,7 +70,7 @@ void require_independent(const std::string& folder, const SimulationArguments& a
     throw cannot(folder, "with --keep-best and --tensor-parallel losses decide when a model is put together");
   if (collective != options.strategy_settings.end() && collective->second.text() == "native")
     throw cannot(folder, "the collective native is MPI's own, which no platform describes");
-  if (options.pretraining.epochs > 0) throw cannot(folder, "only trainings without pretraining can be");
+  if (options.pretraining.epochs > 0) throw cannot(folder, "it began with pretraining, which is not timed");
   const nn::Graph network = nn::make_graph(options.model);
   if (network.reads_sequences() && !network.tokens())
     throw cannot(folder, "its sequences differ in length, and a timing run knows only one");
@@ -106,7 +106,7 @@ std::string config_on(const std::string& folder, const std::string& platform, co
   return config + core::format("workers={}\nplatform={}\nout={}\n", workers, cli::as_toml(platform), cli::as_toml(into));
 }
 
-bool is_of_the_network(const std::string& name) {
+bool depends_on_platform(const std::string& name) {
   return name.ends_with("_s") || name.ends_with("_bytes") || name == "exposed" || name == "messages";
 }
 
@@ -160,7 +160,7 @@ Retiming::Records Retiming::on(const sim::Platform& platform) const {
   Records records = original_;
   for (std::size_t i = 0; i < records.size(); ++i)
     for (const auto& [name, value] : timed[i].items())
-      if (is_of_the_network(name)) records[i][name] = value;
+      if (depends_on_platform(name)) records[i][name] = value;
   return records;
 }
 

@@ -19,8 +19,7 @@ class Retiming {
   /// folder: of the run, of either world. Throws ConfigError: no such run; times decide its results (servers, `balance`), or
   /// losses its times (`auto-minibatch`); pretraining, sequences of different lengths, another number of workers on the way;
   /// the data file has changed.
-  /// time_as: a network to charge the times of in the place of the run's, with as many minibatches of as many samples; "":
-  /// none.
+  /// time_as: a network to time in place of the run's, on the same minibatches; "": the run's own.
   explicit Retiming(const std::string& folder, const std::string& time_as = "");
 
   /// One record per epoch (or validation), and the last of the whole run, as in metrics.jsonl.

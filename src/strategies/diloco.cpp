@@ -38,10 +38,10 @@ class DiLoCo : public OuterOptimiser {
   }
 
  private:
-  void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;
+  void outer_step(comm::Worker& worker, const OuterPart& part, double local_rate) override;
 };
 
-void DiLoCo::outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) {
+void DiLoCo::outer_step(comm::Worker& worker, const OuterPart& part, double /*local_rate*/) {
   nesterov_step(worker.comm(), part, settings().learning_rate, settings().momentum);
 }
 

@@ -52,7 +52,7 @@ class FedAdam : public OuterOptimiser {
   }
 
  private:
-  void outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) override {
+  void outer_step(comm::Worker& worker, const OuterPart& part, double /*local_rate*/) override {
     const backend::AdamStep step{
         .rate = settings().learning_rate, .beta1 = settings().momentum, .beta2 = 0.99, .epsilon = adaptivity_};
     const std::span<float> gradient = part.average;  // -D, in its place

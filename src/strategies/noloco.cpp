@@ -40,7 +40,7 @@ struct NoLoCoOptions : comm::CollectiveOptions {
 /// is BMUF of kind cbm with η = a and ζ = b up to rounding (all φ are equal then). The mean of all φ is evaluated and saved;
 /// that takes an allreduce, by `collective`. The report has the spread of the models around it.
 ///
-/// Bytes per block: two models to each other member of the group. Five models of memory more, and one while evaluating.
+/// Bytes per block: two models to each other member of the group. Memory: eight models besides the parameters.
 class NoLoCo : public MeetingStrategy {
  public:
   NoLoCo(const NoLoCoOptions& options, const StrategyContext& context)
@@ -69,9 +69,8 @@ class NoLoCo : public MeetingStrategy {
   core::Arena model_;               // φ
   core::Arena momentum_;            // v
   core::Arena own_, other_, sums_;  // [2][parameters]: d and φ, of this worker, of another, and summed over the group
-  core::Arena mean_;                // between show_model and resume_work
   std::uint64_t meetings_ = 0;
-  double spread_ = 0;  // of the last model shown: squared distances of the models, relative to the mean's square
+  double spread_ = 0;  // root mean square distance of the models from their mean when last shown, relative to its norm
 };
 
 void NoLoCo::start(comm::Worker& worker, Replica& replica) {
@@ -128,19 +127,17 @@ void NoLoCo::meet(comm::Worker& worker, Replica& replica, const Meeting&) {
 }
 
 void NoLoCo::show_model(comm::Worker& worker, Replica& replica) {
-  mean_ = worker.device().allocate(replica.parameters.size());
-  worker.run(backend::Copy{model_.span(), mean_.span()});
-  (*allreduce_)(worker.comm(), mean_.span());
-  worker.run(backend::Scale{static_cast<float>(1.0 / worker.size()), mean_.span()},
-             backend::Copy{mean_.span(), replica.parameters},
-             backend::Descend{1, 0, model_.span(), mean_.span()});  // the distance
+  const std::span<float> distance = sums_.span().first(replica.parameters.size());
+  worker.run(backend::Copy{model_.span(), replica.parameters});
+  (*allreduce_)(worker.comm(), replica.parameters);
+  worker.run(backend::Scale{static_cast<float>(1.0 / worker.size()), replica.parameters},
+             backend::Copy{replica.parameters, distance}, backend::Descend{1, 0, model_.span(), distance});
   std::array<double, 2> squares{};
   worker.run_kernels([&](backend::KernelQueue& queue) {
-    squares = {queue.squared_norm(mean_.span()), queue.squared_norm(replica.parameters)};
+    squares = {queue.squared_norm(distance), queue.squared_norm(replica.parameters)};
   });
   comm::sum_in_rank_order(worker.comm(), squares);
   spread_ = squares[1] > 0 ? std::sqrt(squares[0] / squares[1]) : 0;
-  mean_ = {};
 }
 
 void NoLoCo::resume_work(comm::Worker& worker, Replica& replica) {
@@ -148,7 +145,8 @@ void NoLoCo::resume_work(comm::Worker& worker, Replica& replica) {
 }
 
 Remarks NoLoCo::report(comm::Worker&) {
-  return {.lines = {core::format("the workers' models are {:.3g} % of the norm of their mean apart from it", 100 * spread_)},
+  return {.lines = {core::format("the workers' models differ from their mean by {:.3g} % of its norm (root mean square)",
+                                 100 * spread_)},
           .numbers = {{"model_spread", spread_}}};
 }
 

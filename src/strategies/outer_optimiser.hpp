@@ -13,7 +13,7 @@ struct OuterStepOptions {
   void describe(core::OptionList& list);
 };
 
-/// Part of an outer step: the arrays have one length.
+/// What an outer step works on, all [owned].
 struct OuterPart {
   std::span<float> average;   ///< x_avg; after the step the next x
   std::span<float> model;     ///< x; likewise
@@ -47,8 +47,6 @@ class OuterOptimiser : public Strategy {
     bool reset_local_momentum = false;  ///< reset the state of the local optimisers at each step
   };
 
-  using Part = OuterPart;  ///< all [owned]
-
   explicit OuterOptimiser(Settings settings);
 
   const Settings& settings() const { return settings_; }
@@ -56,7 +54,7 @@ class OuterOptimiser : public Strategy {
 
  private:
   /// The rule. local_rate: Replica::learning_rate.
-  virtual void outer_step(comm::Worker& worker, const Part& part, double local_rate) = 0;
+  virtual void outer_step(comm::Worker& worker, const OuterPart& part, double local_rate) = 0;
 
   Settings settings_;
   std::unique_ptr<comm::Allreduce> allreduce_;

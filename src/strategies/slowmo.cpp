@@ -39,7 +39,7 @@ class SlowMo : public OuterOptimiser {
   void describe_state(core::StateView& state) override;
 
  private:
-  void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;
+  void outer_step(comm::Worker& worker, const OuterPart& part, double local_rate) override;
 
   double rate_ = 0;  // γ of the previous block; 0: there was none
 };
@@ -49,7 +49,7 @@ void SlowMo::start(comm::Worker& worker, Replica& replica) {
   rate_ = 0;
 }
 
-void SlowMo::outer_step(comm::Worker& worker, const Part& part, double local_rate) {
+void SlowMo::outer_step(comm::Worker& worker, const OuterPart& part, double local_rate) {
   const double carried = rate_ > 0 ? settings().momentum * local_rate / rate_ : settings().momentum;
   rate_ = local_rate;
   worker.run(backend::BlockFilter{static_cast<float>(carried), static_cast<float>(settings().learning_rate), 0, 0,

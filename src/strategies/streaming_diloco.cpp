@@ -99,15 +99,15 @@ Remarks StreamingDiLoCo::explain(const Extent& extent) const {
   const std::size_t fragments = fragments_of(extent.layout).size();
   remarks.numbers = {{"fragments", static_cast<double>(fragments)}};
   if (fragments < options_.fragments)
-    remarks.lines.push_back(core::format("the network is cut into {} instead of {} fragments, as it has no more {}",
-                                         fragments, options_.fragments,
+    remarks.lines.push_back(core::format("{} fragments instead of {}: the network has no more {}", fragments,
+                                         options_.fragments,
                                          options_.cut == StreamingOptions::Cut::strided ? "blocks" : "matrices"));
   const double distance = extent.local_steps / static_cast<double>(std::max<std::size_t>(fragments, 1));
   if (static_cast<double>(options_.delay) > distance)
     remarks.lines.push_back(
-        core::format("a fragment is applied when the next one is sent, {:.3g} minibatches later: an outer delay of {} is "
-                     "longer; use longer blocks or fewer fragments",
-                     distance, options_.delay));
+        core::format("an outer delay of {} minibatches is longer than the {:.3g} between two fragments, so each is applied "
+                     "when the next one is sent; use longer blocks or fewer fragments",
+                     options_.delay, distance));
   return remarks;
 }
 
@@ -214,7 +214,7 @@ void StreamingDiLoCo::describe_state(core::StateView& state) {
   std::vector<core::Range> pieces;
   for (const Stream& stream : streams_)
     for (const core::Range range : stream.fragment.unpacked(stream.owned)) pieces.push_back(range);
-  if (pieces.empty()) pieces.push_back({});  // it owns nothing, and says so
+  if (pieces.empty()) pieces.push_back({});  // a worker that owns nothing has to be in the state, too
   state.add("outer_model", model_.span(), pieces);
   state.add("outer_momentum", momentum_.span(), pieces);
   state.add("travelling", travelling_.span(), core::Rescale::equal);

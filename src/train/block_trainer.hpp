@@ -65,7 +65,7 @@ class BlockTrainer {
   bool exchanging() const { return !setting_.alone && exchanges(); }
   void train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
   void train_rounds(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
-  // Its minibatches from minibatch_ up to `end`.
+  // Trains the block's minibatches from minibatch_ up to `end`.
   void go_on(const BlockPlan& plan, std::size_t end, data::SampleStream& samples, Sums& sums);
   // Not inlined: workers wait in exchange_minibatch, and how deep that is decides how many can be emulated.
   [[gnu::noinline]] void convert_state(double share);

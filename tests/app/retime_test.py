@@ -120,7 +120,7 @@ class Retime(CliTest):
         weights(self.simulate(3, "--strategy", "streaming_diloco", "--out", out))
         large = "8-300-40-6:sigmoid"
         done = run("retime", out, "--platforms", "ethernet-1g", "--time-as", large, "--out", priced)
-        self.assertIn(f"as of {large}: {8 * 300 + 300 + 300 * 40 + 40 + 40 * 6 + 6} parameters", done.stdout, done.stderr)
+        self.assertIn(f"those of {large} ({8 * 300 + 300 + 300 * 40 + 40 + 40 * 6 + 6} parameters)", done.stdout, done.stderr)
         timed = self.fresh()
         run("simulate", "--workers", 3, "--platform", "ethernet-1g", "--device", "meta", "--strategy", "streaming_diloco",
             *without(without(self.task, "--model"), "--learning-rate"), "--model", large, "--out", timed).check_returncode()

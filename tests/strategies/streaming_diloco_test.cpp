@@ -315,9 +315,9 @@ TEST_CASE("streaming_diloco says when its delay is longer than the time to the n
     return strategies::make_strategy("streaming_diloco", {{"outer-delay", delay}})->explain(extent).lines;
   };
   CHECK(remarks(4).empty());
-  CHECK(remarks(5) == std::vector<std::string>{"a fragment is applied when the next one is sent, 4 minibatches later: an "
-                                               "outer delay of 5 is longer; use longer blocks or fewer fragments"});
+  CHECK(remarks(5) == std::vector<std::string>{"an outer delay of 5 minibatches is longer than the 4 between two fragments, "
+                                               "so each is applied when the next one is sent; use longer blocks or fewer "
+                                               "fragments"});
   extent.layout = std::span(layout).first(2);
-  CHECK(remarks(5) ==
-        std::vector<std::string>{"the network is cut into 2 instead of 3 fragments, as it has no more blocks"});
+  CHECK(remarks(5) == std::vector<std::string>{"2 fragments instead of 3: the network has no more blocks"});
 }
