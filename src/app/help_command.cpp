@@ -57,9 +57,21 @@ std::vector<core::CatalogueInfo> catalogues() {
 
 std::string indented(const std::string& lines) { return "  " + CLI::detail::find_and_replace(lines, "\n", "\n  ") + "\n"; }
 
+/// "--strategy bmuf"; "--compression bits:K or --outer-compression bits:K"
+std::string chosen_by(const core::CatalogueInfo& catalogue, const std::string& entry) {
+  std::vector<std::string> choices{cli::with_flags(catalogue.choice(entry))};
+  for (const core::EntryInfo& user : strategies::strategy_catalogue().entries)
+    for (const core::OptionInfo& option : user.options) {
+      if (!option.catalogue || option.catalogue().kind != catalogue.kind) continue;
+      const std::string choice = core::format("--{} {}", option.name, entry);
+      if (std::ranges::find(choices, choice) == choices.end()) choices.push_back(choice);
+    }
+  return core::format("{}", core::join(choices, " or "));
+}
+
 void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& entry) {
   fmt::print("{}: {}\n  {}; chosen by {}{}\n", entry.name, entry.summary, catalogue.kind,
-             cli::with_flags(catalogue.choice(entry.name + entry.parameter)),
+             chosen_by(catalogue, entry.name + entry.parameter),
              entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
   if (!entry.serves.empty()) fmt::print("  for {}\n", core::join(entry.serves, ", "));
   if (!entry.source.empty()) fmt::print("  source: {}\n", entry.source);

@@ -60,8 +60,8 @@ PARAGRAD_HOST_DEVICE inline bool saturates(const Quantiser& quantiser, float u) 
 
 /// How the elements of one column become codes.
 struct CodeScale {
-  float threshold = 0;       ///< of bits1; not sent
-  std::uint32_t header = 0;  ///< two levels, or a step; fp16: the unit, which is not sent
+  float threshold = 0;       ///< of bits1; of bins the mean of the column. Not sent
+  std::uint32_t header = 0;  ///< two levels, a step or the largest element; not sent: fp16's unit, the width of bins
 };
 
 /// The same for all columns of codes without headers.
@@ -99,8 +99,44 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_squares(Code code, double sq
   return header_of_step(step_per_deviation(bits_of(code)) * std::sqrt(mean_of_sum(squares, count)));
 }
 
+/// Of bins, from Σ u and Σ u² over the column.
+PARAGRAD_HOST_DEVICE inline CodeScale scale_of_bins(Code code, double sum, double squares, std::size_t count) {
+  const auto number = static_cast<double>(count);
+  const double variance = count > 1 ? (squares - sum * sum / number) / (number - 1) : 0;
+  const double deviation = variance > 0 ? std::sqrt(variance) : 0;  // of rounding errors, and of what is not finite: 0
+  return {mean_of_sum(sum, count), header_of_step(static_cast<float>(6 * deviation / (1 << bits_of(code))))};
+}
+
+PARAGRAD_HOST_DEVICE inline std::uint32_t bin_of(Code code, const CodeScale& scale, float u) {
+  const float step = std::bit_cast<float>(scale.header);
+  const float bins = static_cast<float>(1 << bits_of(code));
+  float q = (step == 0 ? 0 : (u - scale.threshold) * (1 / step)) + bins / 2;
+  q = q < bins - 1 ? q : bins - 1;  // also for NaN
+  return static_cast<std::uint32_t>(nearest_whole(q > 0 ? q : 0));
+}
+
+/// Added to the bits of a float, it raises the exponent from mantissas above √2 on.
+inline constexpr std::uint32_t above_root_of_two = 0x800000 - 0x3504F4;
+
+PARAGRAD_HOST_DEVICE inline std::uint32_t encode_e3m0(std::uint32_t header, float u) {
+  if (header == 0) return 0;
+  const float ratio = std::bit_cast<float>(size_bits(u)) / std::bit_cast<float>(header);
+  const auto level = static_cast<std::int32_t>((size_bits(ratio) + above_root_of_two) >> 23) - 120;
+  if (level <= 0) return 0;
+  return static_cast<std::uint32_t>(level < 7 ? level : 7) | (std::bit_cast<std::uint32_t>(u) >> 28 & 8);
+}
+
+PARAGRAD_HOST_DEVICE inline float decode_e3m0(std::uint32_t header, std::uint32_t coded) {
+  const std::uint32_t level = coded & 7;
+  if (level == 0) return 0;
+  const float size = std::bit_cast<float>((level + 120) << 23) * std::bit_cast<float>(header);
+  return coded & 8 ? -size : size;
+}
+
 PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const CodeScale& scale, float u) {
   if (code == Code::bits1) return u >= scale.threshold;
+  if (has_bins(code)) return bin_of(code, scale, u);
+  if (code == Code::e3m0) return encode_e3m0(scale.header, u);
   if (code == Code::fp16) return to_half(u * (1 / std::bit_cast<float>(scale.header)));
   if (code == Code::bf16) return to_bfloat16(u);
   const std::size_t bits = bits_of(code);
@@ -112,8 +148,12 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const CodeScale& sca
   return static_cast<std::uint32_t>(nearest_whole(q)) & ((1u << bits) - 1);
 }
 
-PARAGRAD_HOST_DEVICE inline float decode(Code code, std::uint32_t header, std::uint32_t coded) {
+/// words: the column's header; for fp16 its unit.
+PARAGRAD_HOST_DEVICE inline float decode(Code code, const std::uint32_t* words, std::uint32_t coded) {
+  if (has_bins(code)) return std::bit_cast<float>(words[coded]);
+  const std::uint32_t header = *words;
   if (code == Code::bits1) return level_of(header, coded);
+  if (code == Code::e3m0) return decode_e3m0(header, coded);
   if (code == Code::fp16) return from_half(static_cast<std::uint16_t>(coded)) * std::bit_cast<float>(header);
   if (code == Code::bf16) return from_bfloat16(static_cast<std::uint16_t>(coded));
   const std::size_t unused = 32 - bits_of(code);

@@ -5,8 +5,9 @@
 namespace paragrad::backend {
 
 /// Encoding of gradient elements on the wire. bits1: one of two levels per column. bits2 … bits16: integer multiples of a
-/// step per column. fp16, bf16: the 16-bit floating-point formats.
-enum class Code { bits1, bits2, bits4, bits8, bits16, fp16, bf16 };
+/// step per column. fp16, bf16: the 16-bit floating-point formats. bins2, bins4: the means of 4 or 16 bins per column. e3m0:
+/// powers of two below the largest element of a column.
+enum class Code { bits1, bits2, bits4, bits8, bits16, fp16, bf16, bins2, bins4, e3m0 };
 
 /// Quantises matrices column by column, as 1-bit SGD (Seide et al., Interspeech 2014) does. A packed matrix is
 ///
@@ -25,8 +26,14 @@ enum class Code { bits1, bits2, bits4, bits8, bits16, fp16, bf16 };
 /// bits2 … bits16   Header: the step, a float. q = u/step rounded to the nearest integer, ties to even, and clamped to
 ///         ±(2^(bits-1) - 1): an odd number of levels, including 0. In two's complement.
 /// fp16, bf16   No header; rounded to nearest, ties to even. fp16 is u/unit, which saturates at ±65504.
+/// bins2, bins4   Header: the mean of the elements in each of K = 4 or 16 bins, floats; 0 if there are none. With the
+///         column's mean m and standard deviation σ (of a sample), the bin is (u - m)/s + K/2 rounded to the nearest
+///         integer, ties to even, and clamped to 0 … K - 1, where s = 6 σ/K.
+/// e3m0    Header: the largest |u|, a float. A sign, bit 3, and a level L, 0 to 7: 0, or ±2^(L-7) of the header. The level
+///         is the nearest on a logarithmic scale; below 2^-6.5 of the header it is 0.
 ///
-/// NaN is never hidden: with bits1 its level becomes NaN, with bits2 … bits16 the step, with fp16 and bf16 the element.
+/// NaN is never hidden: with bits1 its level becomes NaN, with bits2 … bits16 the step, with fp16 and bf16 the element, with
+/// bins2 and bins4 the mean of its bin, with e3m0 the column.
 struct Quantiser {
   Code code = Code::bits1;
   bool threshold_at_mean = false;  ///< for bits1: the threshold is the mean of the column; otherwise 0
@@ -43,8 +50,11 @@ constexpr std::size_t bits_of(Code code) {
     case Code::bits1:
       return 1;
     case Code::bits2:
+    case Code::bins2:
       return 2;
     case Code::bits4:
+    case Code::bins4:
+    case Code::e3m0:
       return 4;
     case Code::bits8:
       return 8;
@@ -56,8 +66,13 @@ constexpr std::size_t bits_of(Code code) {
   return 16;
 }
 
+constexpr bool has_bins(Code code) { return code == Code::bins2 || code == Code::bins4; }
+
 /// Bytes of the header, per column.
-constexpr std::size_t header_bytes(Code code) { return code == Code::fp16 || code == Code::bf16 ? 0 : 4; }
+constexpr std::size_t header_bytes(Code code) {
+  if (code == Code::fp16 || code == Code::bf16) return 0;
+  return has_bins(code) ? std::size_t{4} << bits_of(code) : 4;
+}
 
 /// Largest |q| of bits2 … bits16.
 constexpr int largest_multiple(std::size_t bits) { return (1 << (bits - 1)) - 1; }

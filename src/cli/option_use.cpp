@@ -25,6 +25,7 @@ struct Entry {
   auto options() const { return std::views::keys(defaults); }
 };
 struct Catalogue {
+  std::string option;  ///< that chooses
   std::string kind;    ///< "strategy"
   std::string plural;  ///< "strategies"
   std::string chosen;  ///< an entry's name, possibly with a parameter after a colon
@@ -32,8 +33,9 @@ struct Catalogue {
 };
 using Catalogues = std::vector<Catalogue>;
 
-Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen) {
-  Catalogue result{catalogue.kind, catalogue.plural, chosen, {}};
+Catalogue choice_by(const core::OptionInfo& choosing) {
+  const core::CatalogueInfo catalogue = choosing.catalogue();
+  Catalogue result{choosing.name, catalogue.kind, catalogue.plural, choosing.chosen, {}};
   for (const core::EntryInfo& entry : catalogue.entries) {
     result.entries.push_back({entry.name, {}});
     for (const core::OptionInfo& option : entry.options)
@@ -45,7 +47,7 @@ Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& c
 /// Whether an entry uses the option, directly or through another catalogue that it uses.
 bool may_use(const Entry& entry, const std::string& option, const Catalogues& catalogues) {
   return entry.uses(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
-           return entry.uses(other.kind) &&
+           return entry.uses(other.option) &&
                   std::ranges::any_of(other.entries, [&](const auto& below) { return may_use(below, option, catalogues); });
          });
 }
@@ -108,7 +110,7 @@ OptionUse::OptionUse(const CLI::App& parser, const core::OptionList& list) : par
 void OptionUse::choose(const std::vector<core::OptionList::Member>& members) {
   Catalogues catalogues;
   for (const auto& [info, _] : members)
-    if (info.catalogue) catalogues.push_back(choice_from(info.catalogue(), info.chosen));
+    if (info.catalogue) catalogues.push_back(choice_by(info));
   std::set<std::string> claimed, used;
   std::map<std::string, std::string> shown;  // the parser's defaults: of the first entry that has an option
   // A catalogue is active if its own option is used: earlier catalogues decide about later ones.
@@ -118,7 +120,7 @@ void OptionUse::choose(const std::vector<core::OptionList::Member>& members) {
       claimed.insert(entry.options().begin(), entry.options().end());
       shown.insert(entry.defaults.begin(), entry.defaults.end());
     }
-    if (claimed.contains(catalogue.kind) && !used.contains(catalogue.kind)) continue;
+    if (claimed.contains(catalogue.option) && !used.contains(catalogue.option)) continue;
     active.push_back(&catalogue);
     for (const Entry& entry : catalogue.entries) {
       if (entry.name != core::without_parameter(catalogue.chosen)) continue;

@@ -73,10 +73,10 @@ using Settings = std::map<std::string, Setting, std::less<>>;
 /// The options of an entry; as a range, with their defaults.
 class EntryOptions {
  public:
-  using Describe = std::function<std::vector<OptionInfo>(const Settings&)>;
+  using Describe = std::function<std::vector<OptionInfo>(const Settings&, const std::string& chosen_as)>;
 
   EntryOptions() = default;
-  explicit EntryOptions(Describe describe) : describe_(std::move(describe)), infos_(describe_({})) {}
+  explicit EntryOptions(Describe describe) : describe_(std::move(describe)), infos_(describe_({}, "")) {}
 
   auto begin() const { return infos_.begin(); }
   auto end() const { return infos_.end(); }
@@ -84,9 +84,9 @@ class EntryOptions {
   std::size_t size() const { return infos_.size(); }
   const OptionInfo& operator[](std::size_t i) const { return infos_[i]; }
 
-  /// With these values.
-  std::vector<OptionInfo> with(const Settings& settings) const {
-    return describe_ ? describe_(settings) : std::vector<OptionInfo>();
+  /// With these values, of an entry that was chosen by this text.
+  std::vector<OptionInfo> with(const Settings& settings, const std::string& chosen_as) const {
+    return describe_ ? describe_(settings, chosen_as) : std::vector<OptionInfo>();
   }
 
  private:

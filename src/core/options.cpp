@@ -116,7 +116,7 @@ void OptionList::entries(const CatalogueInfo& catalogue, const std::string& chos
   const std::string before = group_;
   collect(catalogue, settings);
   for (const EntryInfo& entry : catalogue.entries)
-    if (entry.name == without_parameter(chosen)) judge(entry, settings);
+    if (entry.name == without_parameter(chosen)) judge(entry, chosen, settings);
   group_ = before;
 }
 
@@ -155,15 +155,15 @@ void OptionList::keep_in(Settings& settings, Member& member) {
   };
 }
 
-void OptionList::judge(const EntryInfo& entry, const Settings& settings) {
-  for (const OptionInfo& judged : entry.options.with(settings)) {
+void OptionList::judge(const EntryInfo& entry, const std::string& chosen, const Settings& settings) {
+  for (const OptionInfo& judged : entry.options.with(settings, chosen)) {
     OptionInfo* const option = find(judged.name);
     if (option == nullptr) continue;
     if (!judged.unused.empty()) DescribedOption(*option).when(false, judged.unused, judged.refines);
     DescribedOption(*option).unless(!judged.refused.empty(), judged.refused);
     if (!option->catalogue || judged.kind.empty()) continue;
     for (const EntryInfo& below : option->catalogue().entries)
-      if (below.name == without_parameter(option->chosen)) judge(below, settings);
+      if (below.name == without_parameter(option->chosen)) judge(below, option->chosen, settings);
   }
 }
 
@@ -176,12 +176,6 @@ DescribedOption OptionList::described(const std::string& name) {
   OptionInfo* const option = find(name);
   if (option == nullptr) throw std::logic_error(format("no option `{}` has been described", name));
   return DescribedOption(*option);
-}
-
-std::string OptionList::given(const std::string& name) const {
-  if (settings_ == nullptr) return "";
-  const auto found = settings_->find(name);
-  return found == settings_->end() ? "" : found->second.text();
 }
 
 std::size_t OptionList::index_of(const std::string& option, const std::string& text, const std::vector<std::string>& names) {

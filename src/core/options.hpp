@@ -113,8 +113,8 @@ class OptionList {
     std::function<void(const std::string&)> set;
   };
 
-  /// settings: of the entry that describes itself, for conditions on options of other parts of it.
-  explicit OptionList(const Settings* settings = nullptr) : settings_(settings) {}
+  /// chosen_as: of an entry that describes itself, see there.
+  explicit OptionList(std::string chosen_as = "") : chosen_as_(std::move(chosen_as)) {}
 
   /// Heading of the options described next.
   void group(std::string name) { group_ = std::move(name); }
@@ -248,8 +248,8 @@ class OptionList {
   /// The option described before, for a condition that only another part knows.
   DescribedOption described(const std::string& name);
 
-  /// Of the entry that describes itself: the given value of an option, which may be described elsewhere; "" if none is.
-  std::string given(const std::string& name) const;
+  /// Of an entry that describes itself because it was chosen: the text that chose it, its parameter included; otherwise "".
+  const std::string& chosen_as() const { return chosen_as_; }
 
   /// Sets the described values from `settings`, ignoring all others. Throws OptionError.
   void read(const Settings& settings) const;
@@ -275,11 +275,11 @@ class OptionList {
   static std::size_t index_of(const std::string& option, const std::string& text, const std::vector<std::string>& names);
   void collect(const CatalogueInfo& catalogue, Settings& settings);
   static void keep_in(Settings& settings, Member& member);
-  void judge(const EntryInfo& entry, const Settings& settings);
+  void judge(const EntryInfo& entry, const std::string& chosen, const Settings& settings);
   OptionInfo* find(const std::string& name);
   DescribedOption add(OptionInfo info, std::function<void(const std::string&)> set);
 
-  const Settings* settings_;
+  std::string chosen_as_;
   std::string group_;
   std::vector<Required> conditions_;
   std::vector<Member> members_;
@@ -300,9 +300,9 @@ struct NoOptions {
 /// What `Options` describes.
 template <class Options>
 EntryOptions options_of(Options defaults = {}) {
-  return EntryOptions([defaults](const Settings& settings) {
+  return EntryOptions([defaults](const Settings& settings, const std::string& chosen_as) {
     Options options = read_options(settings, defaults);
-    OptionList list(&settings);
+    OptionList list(chosen_as);
     options.describe(list);
     return list.infos();
   });

@@ -52,7 +52,8 @@ enum class Purpose : std::uint32_t {
   failures,
   windows,
   written_text,
-  groups
+  groups,
+  masks
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

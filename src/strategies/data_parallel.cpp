@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "comm/allreduce.hpp"
-#include "core/format.hpp"
+#include "strategies/outer_exchange.hpp"
 
 namespace paragrad::strategies {
 
@@ -115,16 +115,8 @@ void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::S
 }
 
 Remarks DataParallel::report(comm::Worker& worker) {
-  const auto saturated = exchanges(worker.size()) ? sum_->saturated(worker.comm()) : std::nullopt;
-  if (!saturated) return {};
-  auto all = static_cast<double>(*saturated);
-  comm::sum_in_rank_order(worker.comm(), {&all, 1});
-  if (all == 0) return {};
-  return {
-      .lines = {core::format("{:.0f} elements of gradients exceeded the range of the compression and were cut off: lower "
-                             "the learning rate, clip gradients, or choose `compression` bf16",
-                             all)},
-      .numbers = {{"saturated", all}}};
+  return remarks_on_saturation(worker, exchanges(worker.size()) ? sum_->saturated(worker.comm()) : std::nullopt, "gradients",
+                               "compression");
 }
 
 void DataParallel::describe_state(core::StateView& state) {

@@ -4,11 +4,11 @@
 namespace paragrad::strategies {
 namespace {
 
-struct DiLoCoOptions : ModelExchangeOptions {
+struct DiLoCoOptions : OuterExchangeOptions {
   OuterStepOptions outer;
 
   void describe(core::OptionList& list) {
-    ModelExchangeOptions::describe(list);
+    OuterExchangeOptions::describe(list);
     outer.describe(list);
   }
 };
@@ -23,12 +23,12 @@ struct DiLoCoOptions : ModelExchangeOptions {
 /// form has no other model, nor have the known implementations.
 class DiLoCo : public OuterOptimiser {
  public:
-  explicit DiLoCo(const DiLoCoOptions& options)
+  DiLoCo(const DiLoCoOptions& options, const StrategyContext& context)
       : OuterOptimiser({.name = "outer",
-                        .collective = options.collective,
                         .momentum = options.outer.momentum,
                         .learning_rate = options.outer.learning_rate,
-                        .reset_local_momentum = false}) {}
+                        .reset_local_momentum = false},
+                       {options, context}) {}
 
   Remarks explain(const Extent& extent) const override {
     Remarks remarks = OuterOptimiser::explain(extent);

@@ -20,18 +20,20 @@ void for_ranges(std::span<const core::Range> ranges, const Action& action) {
   }
 }
 
-std::vector<Fragment> those_with_matrices(std::vector<std::vector<core::Range>> ranges) {
+std::vector<Fragment> those_with_matrices(std::vector<std::vector<core::Matrix>> matrices) {
   std::vector<Fragment> fragments;
-  for (std::vector<core::Range>& of_one : ranges)
+  for (std::vector<core::Matrix>& of_one : matrices)
     if (!of_one.empty()) fragments.emplace_back(std::move(of_one));
   return fragments;
 }
 
 }  // namespace
 
-Fragment::Fragment(std::vector<core::Range> ranges) {
-  std::ranges::sort(ranges, {}, &core::Range::begin);
-  for (const core::Range range : ranges) {
+Fragment::Fragment(std::vector<core::Matrix> matrices) : layout_(std::move(matrices)) {
+  std::ranges::sort(layout_, {}, &core::Matrix::begin);
+  for (core::Matrix& matrix : layout_) {
+    const core::Range range = matrix.range();
+    matrix.begin = size_;
     size_ += range.size();
     if (!ranges_.empty() && ranges_.back().end == range.begin)
       ranges_.back().end = range.end;
@@ -69,24 +71,24 @@ void Fragment::move_towards(backend::KernelQueue& queue, float share, std::span<
 }
 
 std::vector<Fragment> strided_fragments(std::span<const core::Matrix> layout, std::size_t count) {
-  std::vector<std::vector<core::Range>> ranges(count);
+  std::vector<std::vector<core::Matrix>> matrices(count);
   for (const core::Matrix& matrix : layout)
-    ranges[matrix.block < 0 ? 0 : static_cast<std::size_t>(matrix.block) % count].push_back(matrix.range());
-  return those_with_matrices(std::move(ranges));
+    matrices[matrix.block < 0 ? 0 : static_cast<std::size_t>(matrix.block) % count].push_back(matrix);
+  return those_with_matrices(std::move(matrices));
 }
 
 std::vector<Fragment> packed_fragments(std::span<const core::Matrix> layout, std::size_t count) {
-  std::vector<core::Range> matrices;
-  for (const core::Matrix& matrix : layout) matrices.push_back(matrix.range());
-  std::ranges::stable_sort(matrices, std::greater<>{}, &core::Range::size);
-  std::vector<std::vector<core::Range>> ranges(count);
+  const auto size = [](const core::Matrix& matrix) { return matrix.shape.size(); };
+  std::vector<core::Matrix> matrices(layout.begin(), layout.end());
+  std::ranges::stable_sort(matrices, std::greater<>{}, size);
+  std::vector<std::vector<core::Matrix>> dealt(count);
   std::vector<std::size_t> sizes(count);
-  for (const core::Range matrix : matrices) {
-    const auto smallest = std::ranges::min_element(sizes) - sizes.begin();
-    ranges[static_cast<std::size_t>(smallest)].push_back(matrix);
-    sizes[static_cast<std::size_t>(smallest)] += matrix.size();
+  for (const core::Matrix& matrix : matrices) {
+    const auto smallest = static_cast<std::size_t>(std::ranges::min_element(sizes) - sizes.begin());
+    dealt[smallest].push_back(matrix);
+    sizes[smallest] += size(matrix);
   }
-  return those_with_matrices(std::move(ranges));
+  return those_with_matrices(std::move(dealt));
 }
 
 }  // namespace paragrad::strategies

@@ -13,9 +13,12 @@ namespace paragrad::strategies {
 /// Whole matrices of the parameters that are exchanged at once, packed one after the other.
 class Fragment {
  public:
-  explicit Fragment(std::vector<core::Range> ranges);
+  explicit Fragment(std::vector<core::Matrix> matrices);
 
   std::size_t size() const { return size_; }  ///< in elements
+
+  /// The packed matrices.
+  std::span<const core::Matrix> layout() const { return layout_; }
 
   /// Ranges of the parameters, in ascending order; neighbours are merged.
   std::span<const core::Range> ranges() const { return ranges_; }
@@ -31,6 +34,7 @@ class Fragment {
                     std::span<float> parameters) const;
 
  private:
+  std::vector<core::Matrix> layout_;
   std::vector<core::Range> ranges_;
   std::size_t size_ = 0;
 };

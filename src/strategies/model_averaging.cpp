@@ -30,10 +30,14 @@ void ModelExchangeOptions::describe(core::OptionList& list) {
   list.uses("balance");
 }
 
-void AveragingOptions::describe(core::OptionList& list) {
-  ModelExchangeOptions::describe(list);
+void ResetOptions::describe(core::OptionList& list) {
   list.group("Block updates");
   list.flag("reset-local-momentum", reset_local_momentum, "reset the workers' momentum at each synchronisation");
+}
+
+void AveragingOptions::describe(core::OptionList& list) {
+  ModelExchangeOptions::describe(list);
+  ResetOptions::describe(list);
 }
 
 Remarks explain_collective(const std::string& collective, const comm::Allreduce& allreduce, const Extent& extent) {

@@ -23,10 +23,15 @@ Remarks explain_collective(const std::string& collective, const comm::Allreduce&
 /// Resets the local optimiser's state, which belongs to a model that the worker no longer has.
 void reset_local_momentum(comm::Worker& worker, Replica& replica);
 
-/// Options of strategies that average models.
-struct AveragingOptions : ModelExchangeOptions {
+/// The option of strategies that may reset the local optimisers.
+struct ResetOptions {
   bool reset_local_momentum = true;  ///< at each synchronisation that changed the model
 
+  void describe(core::OptionList& list);
+};
+
+/// Options of strategies that average models.
+struct AveragingOptions : ModelExchangeOptions, ResetOptions {
   void describe(core::OptionList& list);
 };
 

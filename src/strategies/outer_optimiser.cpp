@@ -22,11 +22,12 @@ void nesterov_step(comm::Communicator& comm, const OuterPart& part, double rate,
            backend::Copy{part.model, part.average});
 }
 
-OuterOptimiser::OuterOptimiser(Settings settings)
-    : Strategy(Share::block), settings_(std::move(settings)), allreduce_(comm::make_allreduce(settings_.collective)) {}
+OuterOptimiser::OuterOptimiser(Settings settings, OuterExchange exchange)
+    : Strategy(Share::block), settings_(std::move(settings)), exchange_(std::move(exchange)) {}
 
 void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
-  owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
+  exchange_.start(worker.comm(), replica.layout);
+  owned_ = exchange_.owned(worker.comm(), replica.parameters.size());
   model_ = worker.device().allocate(owned_.size());
   momentum_ = worker.device().allocate(owned_.size());
   worker.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
@@ -35,13 +36,18 @@ void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
 void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
   const double total = total_samples(worker.comm(), samples);
   if (total == 0) return;
-  reduce_to_mean(worker.comm(), *allreduce_, replica.parameters, samples, total);
+  exchange_.to_mean(worker.comm(), replica.parameters, model_.span(), samples, total);
   outer_step(worker, {owned_.of(replica.parameters), model_.span(), momentum_.span()}, replica.learning_rate);
-  allreduce_->all_gather(worker.comm(), replica.parameters);
+  exchange_.all_gather(worker.comm(), replica.parameters);
   if (settings_.reset_local_momentum) reset_local_momentum(worker, replica);
 }
 
+Remarks OuterOptimiser::report(comm::Worker& worker) {
+  return remarks_on_displacements(worker, exchange_.saturated(worker.comm()));
+}
+
 void OuterOptimiser::describe_state(core::StateView& state) {
+  exchange_.describe_state(state);
   state.add(settings_.name + "_model", model_.span(), {owned_});
   state.add(settings_.name + "_momentum", momentum_.span(), {owned_});
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/arena.hpp"
-#include "strategies/model_averaging.hpp"
+#include "strategies/outer_exchange.hpp"
 
 namespace paragrad::strategies {
 
@@ -26,14 +26,13 @@ void nesterov_step(comm::Communicator& comm, const OuterPart& part, double rate,
 /// An outer optimiser around the local ones, for which a block is one step: from the common starting point x and the mean
 /// x_avg of the workers' models after the block, its rule computes the next x. SlowMo and DiLoCo are such rules.
 ///
-/// The workers together keep one copy of x and of the rule's state: each holds the range that it owns in the allreduce, 2/N
-/// of a model (with `butterfly` every worker owns everything). A single worker takes outer steps, too. A block without any
-/// samples is not a step.
+/// The workers together keep one copy of x and of the rule's state: each holds the range that it owns in the exchange, 2/N
+/// of a model (with `butterfly`, or compression, every worker owns everything). A single worker takes outer steps, too. A
+/// block without any samples is not a step.
 class OuterOptimiser : public Strategy {
  public:
-  Remarks explain(const Extent& extent) const override {
-    return explain_collective(settings_.collective, *allreduce_, extent);
-  }
+  Remarks explain(const Extent& extent) const override { return exchange_.explain(extent); }
+  Remarks report(comm::Worker& worker) override;
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void describe_state(core::StateView& state) override;
@@ -41,13 +40,12 @@ class OuterOptimiser : public Strategy {
  protected:
   struct Settings {
     std::string name;  ///< prefix of its state
-    std::string collective;
     double momentum = 0;
     double learning_rate = 1;
     bool reset_local_momentum = false;  ///< reset the state of the local optimisers at each step
   };
 
-  explicit OuterOptimiser(Settings settings);
+  OuterOptimiser(Settings settings, OuterExchange exchange);
 
   const Settings& settings() const { return settings_; }
   core::Range owned() const { return owned_; }  ///< the range of the parameters whose state this worker holds
@@ -57,7 +55,7 @@ class OuterOptimiser : public Strategy {
   virtual void outer_step(comm::Worker& worker, const OuterPart& part, double local_rate) = 0;
 
   Settings settings_;
-  std::unique_ptr<comm::Allreduce> allreduce_;
+  OuterExchange exchange_;
   core::Range owned_;
   core::Arena model_;     // [owned]
   core::Arena momentum_;  // [owned]

@@ -4,12 +4,13 @@
 namespace paragrad::strategies {
 namespace {
 
-struct SlowMoOptions : AveragingOptions {
+struct SlowMoOptions : OuterExchangeOptions, ResetOptions {
   double momentum = 0.5;     // β
   double learning_rate = 1;  // α
 
   void describe(core::OptionList& list) {
-    AveragingOptions::describe(list);
+    OuterExchangeOptions::describe(list);
+    ResetOptions::describe(list);
     list.number("slow-momentum", momentum, core::below_one, "momentum coefficient of the averaged update");
     list.number("slow-learning-rate", learning_rate, core::above_zero,
                 "slow learning rate, as a multiple of the local learning rate");
@@ -28,12 +29,12 @@ struct SlowMoOptions : AveragingOptions {
 /// One worker with β = 0 is Lookahead (Zhang et al., NeurIPS 2019).
 class SlowMo : public OuterOptimiser {
  public:
-  explicit SlowMo(const SlowMoOptions& options)
+  SlowMo(const SlowMoOptions& options, const StrategyContext& context)
       : OuterOptimiser({.name = "slow",
-                        .collective = options.collective,
                         .momentum = options.momentum,
                         .learning_rate = options.learning_rate,
-                        .reset_local_momentum = options.reset_local_momentum}) {}
+                        .reset_local_momentum = options.reset_local_momentum},
+                       {options, context}) {}
 
   void start(comm::Worker& worker, Replica& replica) override;
   void describe_state(core::StateView& state) override;

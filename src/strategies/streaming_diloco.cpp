@@ -9,7 +9,7 @@
 namespace paragrad::strategies {
 namespace {
 
-struct StreamingOptions : comm::CollectiveOptions {
+struct StreamingOptions : OuterExchangeOptions {
   enum class Cut { strided, packed };
 
   OuterStepOptions outer;
@@ -19,7 +19,7 @@ struct StreamingOptions : comm::CollectiveOptions {
   double local_share = 0.5;  // α
 
   void describe(core::OptionList& list) {
-    CollectiveOptions::describe(list);
+    OuterExchangeOptions::describe(list);
     outer.describe(list);
     list.group("Meetings");
     list.number("fragments", fragments, {.least = 1, .most = 10'000},
@@ -51,10 +51,11 @@ struct StreamingOptions : comm::CollectiveOptions {
 /// worker also holds the largest fragment, and while evaluating its own model.
 class StreamingDiLoCo : public MeetingStrategy {
  public:
-  explicit StreamingDiLoCo(const StreamingOptions& options)
-      : options_(options), allreduce_(comm::make_allreduce(options.collective)) {}
+  StreamingDiLoCo(const StreamingOptions& options, StrategyContext context)
+      : options_(options), context_(std::move(context)) {}
 
   Remarks explain(const Extent& extent) const override;
+  Remarks report(comm::Worker& worker) override;
   void start(comm::Worker& worker, Replica& replica) override;
   std::size_t next_meeting(std::size_t round, std::size_t rounds) const override;
   void meet(comm::Worker& worker, Replica& replica, const Meeting& at) override;
@@ -66,6 +67,7 @@ class StreamingDiLoCo : public MeetingStrategy {
   /// A fragment, and what this worker keeps for it.
   struct Stream {
     Fragment fragment;
+    OuterExchange exchange;
     core::Range owned;          // of the packed fragment
     core::Range kept;           // the same elements in model_ and momentum_
     std::uint64_t samples = 0;  // processed by this worker since it was last sent
@@ -74,11 +76,11 @@ class StreamingDiLoCo : public MeetingStrategy {
   std::vector<Fragment> fragments_of(std::span<const core::Matrix> layout) const;
   std::size_t sent_after(std::size_t number, std::size_t rounds) const { return (number + 1) * rounds / streams_.size(); }
   void send(comm::Worker& worker, const Replica& replica, Stream& stream);
-  void exchange(comm::Communicator& comm, const Stream& stream, std::size_t samples);
+  void exchange(comm::Communicator& comm, Stream& stream, std::size_t samples);
   void apply(comm::Worker& worker, Replica& replica);
 
   StreamingOptions options_;
-  std::unique_ptr<comm::Allreduce> allreduce_;
+  StrategyContext context_;
   std::vector<Stream> streams_;
   core::Arena model_;              // x, [what this worker owns of all fragments]
   core::Arena momentum_;           // v, likewise
@@ -95,7 +97,7 @@ std::vector<Fragment> StreamingDiLoCo::fragments_of(std::span<const core::Matrix
 }
 
 Remarks StreamingDiLoCo::explain(const Extent& extent) const {
-  Remarks remarks = explain_collective(options_.collective, *allreduce_, extent);
+  Remarks remarks = OuterExchange(options_, context_).explain(extent);
   const std::size_t fragments = fragments_of(extent.layout).size();
   remarks.numbers = {{"fragments", static_cast<double>(fragments)}};
   if (fragments < options_.fragments)
@@ -118,9 +120,11 @@ void StreamingDiLoCo::start(comm::Worker& worker, Replica& replica) {
   own_ = {};
   std::size_t kept = 0, largest = 0;
   for (Fragment& fragment : fragments_of(replica.layout)) {
-    const core::Range owned = allreduce_->owned(worker.comm(), fragment.size());
+    OuterExchange exchange(options_, context_, streams_.size());
+    exchange.start(worker.comm(), fragment.layout());
+    const core::Range owned = exchange.owned(worker.comm(), fragment.size());
     largest = std::max(largest, fragment.size());
-    streams_.push_back({std::move(fragment), owned, {kept, kept + owned.size()}});
+    streams_.push_back({std::move(fragment), std::move(exchange), owned, {kept, kept + owned.size()}});
     kept += owned.size();
   }
   model_ = worker.device().allocate(kept);
@@ -168,14 +172,14 @@ void StreamingDiLoCo::send(comm::Worker& worker, const Replica& replica, Stream&
   worker.launch([this, &stream, samples](comm::Communicator& comm) { exchange(comm, stream, samples); });
 }
 
-void StreamingDiLoCo::exchange(comm::Communicator& comm, const Stream& stream, std::size_t samples) {
+void StreamingDiLoCo::exchange(comm::Communicator& comm, Stream& stream, std::size_t samples) {
   const std::span<float> values = travelling_.span().first(stream.fragment.size());
   trained_ = total_samples(comm, samples);
   if (trained_ == 0) return;
-  reduce_to_mean(comm, *allreduce_, values, samples, trained_);
+  stream.exchange.to_mean(comm, values, stream.kept.of(model_.span()), samples, trained_);
   nesterov_step(comm, {stream.owned.of(values), stream.kept.of(model_.span()), stream.kept.of(momentum_.span())},
                 options_.outer.learning_rate, options_.outer.momentum);
-  allreduce_->all_gather(comm, values);
+  stream.exchange.all_gather(comm, values);
 }
 
 void StreamingDiLoCo::apply(comm::Worker& worker, Replica& replica) {
@@ -200,7 +204,7 @@ void StreamingDiLoCo::show_model(comm::Worker& worker, Replica& replica) {
   for (const Stream& stream : streams_) {
     const std::span<float> values = whole.span().first(stream.fragment.size());
     worker.run(backend::Copy{stream.kept.of(model_.span()), stream.owned.of(values)});
-    allreduce_->all_gather(worker.comm(), values);
+    stream.exchange.all_gather(worker.comm(), values);
     worker.run_kernels([&](backend::KernelQueue& queue) { stream.fragment.unpack(queue, values, replica.parameters); });
   }
 }
@@ -208,6 +212,13 @@ void StreamingDiLoCo::show_model(comm::Worker& worker, Replica& replica) {
 void StreamingDiLoCo::resume_work(comm::Worker& worker, Replica& replica) {
   worker.run(backend::Copy{own_.span(), replica.parameters});
   own_ = {};
+}
+
+Remarks StreamingDiLoCo::report(comm::Worker& worker) {
+  std::optional<std::uint64_t> saturated;
+  for (Stream& stream : streams_)
+    if (const auto of_one = stream.exchange.saturated(worker.comm())) saturated = saturated.value_or(0) + *of_one;
+  return remarks_on_displacements(worker, saturated);
 }
 
 void StreamingDiLoCo::describe_state(core::StateView& state) {
@@ -221,8 +232,12 @@ void StreamingDiLoCo::describe_state(core::StateView& state) {
   state.add("under_way", under_way_, core::Rescale::equal);
   state.add("rounds_left", rounds_left_, core::Rescale::equal);
   state.add("trained", trained_, core::Rescale::equal);
-  for (std::size_t number = 0; number < streams_.size(); ++number)
+  for (std::size_t number = 0; number < streams_.size(); ++number) {
     state.add(core::format("samples_{}", number), streams_[number].samples, core::Rescale::sum);
+    core::StateView errors;
+    streams_[number].exchange.describe_state(errors);
+    state.add(core::format("fragment_{}", number), std::move(errors));
+  }
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ TRAININGS = {  # by strategy, and what is asked of it
               "--pretrain-learning-rate", "0.01"]],
     "bmuf_adam": [["--optimiser", "adam"]],
     "slowmo": [[]],
-    "diloco": [[]],
+    "diloco": [[], ["--outer-compression", "statistical:2"], ["--outer-compression", "e3m0", "--gather-codes", "true"]],
     "streaming_diloco": [[], ["--fragments", "2", "--fragment-cut", "packed", "--outer-delay", "3"]],
     "noloco": [[]],
+    "sparta": [["--mask-share", "0.3"]],
     "post_local_sgd": [[]],
 }
 ASYNCHRONOUS = ["async_sgd", "easgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "backup_workers"]

@@ -23,6 +23,8 @@ STRATEGIES = {
     "streaming_diloco": ["--fragment-cut", "packed", "--outer-delay", "2"],
     "noloco": [],
     "noloco in threes": ["--group-size", "3"],
+    "sparta": ["--mask-share", "0.2"],
+    "sparta in a cycle": ["--mask-share", "0.4", "--mask", "cycle"],
     "bmuf cbm": ["--bmuf-kind", "cbm"],
     "bmuf cntk": ["--block-learning-rate-form", "cntk", "--block-momentum-time-constant", "100"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
@@ -108,6 +110,16 @@ class Worlds(CliTest):
                 with self.subTest(compression=compression, more=more):
                     self.same_everywhere(3, "--strategy", "data_parallel", "--compression", compression, *more,
                                          ranks=not more or "mean" in more or (i + j) % 2 == 0)
+
+    def test_compressed_displacements_end_in_the_same_weights_in_all_worlds(self):
+        for i, compression in enumerate(("bits:1", "e3m0", "statistical:4", "top_k:0.1", "power_sgd:2", "bf16", "partial:3")):
+            for strategy in ("diloco", "streaming_diloco", "slowmo", "fed_adam"):
+                for more in ([], ["--gather-codes", "true", "--error-decay", "0.9"], ["--error-feedback", "false"]):
+                    if more and compression == "partial:3" or "--gather-codes" in more and compression == "power_sgd:2":
+                        continue
+                    with self.subTest(compression=compression, strategy=strategy, more=more):
+                        self.same_everywhere(3, "--strategy", strategy, "--outer-compression", compression, *more,
+                                             ranks=strategy == "diloco" or i % 4 == len(more))
 
     def test_16_bit_gradients_end_in_the_same_weights_through_every_collective_in_all_worlds(self):
         for i, collective in enumerate(COLLECTIVES):

@@ -243,7 +243,8 @@ void add_matrices(std::vector<Case>& cases, std::size_t rows, std::size_t column
     const auto from = desk.in((rows - 1) * (columns + 3) + columns), to = desk.in((rows - 1) * (columns + 5) + columns);
     device.run(CopyColumns{rows, columns, columns + 3, from, columns + 5, to});
   });
-  for (const Code code : {Code::bits1, Code::bits2, Code::bits4, Code::bits8, Code::bits16, Code::fp16, Code::bf16})
+  for (const Code code : {Code::bits1, Code::bits2, Code::bits4, Code::bits8, Code::bits16, Code::fp16, Code::bf16,
+                          Code::bins2, Code::bins4, Code::e3m0})
     for (const bool remember : {false, true})
       for (const bool at_mean : {false, true}) {
         if (at_mean && code != Code::bits1) continue;

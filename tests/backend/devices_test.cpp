@@ -96,6 +96,7 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   device.run(RowNormGradient{normalised, a.first(40), c.subspan(16, 10), b.first(40), 0, c.first(16)});
   const DeviceArray<std::int32_t> tokens(device, 5);
   device.run(EmbeddingForward{10, tokens.span(), a, b});
+  device.run(PlaceRows{10, tokens.span().first(1), a.first(10), b});
   for (const float keep : {0.f, 1.f}) device.run(EmbeddingGradient{10, tokens.span(), b, keep, a});
   device.run(AddPositions{{1, 5}, 10, a, b, c});
   device.run(PositionsGradient{{1, 5}, 10, a, 0, b});

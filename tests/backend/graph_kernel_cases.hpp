@@ -132,6 +132,11 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       device.run(EmbeddingGradient{columns, tokens, dy, keep,
                                    keep == 0 ? desk.out(vocabulary * columns) : desk.in(vocabulary * columns)});
   });
+  add("place_rows", [=](Device& device, Desk& desk) {
+    std::vector<std::int32_t> places;
+    for (std::size_t row = 0; row < rows; ++row) places.push_back(static_cast<std::int32_t>(2 * (rows - row)));
+    device.run(PlaceRows{columns, desk.labels(places), desk.in(n), desk.in((2 * rows + 1) * columns)});
+  });
   for (const std::size_t sequences : {std::size_t{1}, rows})
     add(core::format("positions in {}", sequences), [=](Device& device, Desk& desk) {
       const WindowRows windows{sequences, rows / sequences};

@@ -47,7 +47,7 @@ TEST_CASE("an array larger than the cache is decoded as a small one", "[backend]
 
 TEST_CASE("cpu and reference give the same bytes where no sum is involved", "[backend]") {
   const auto cpu = make_device("cpu"), reference = make_device("reference");
-  for (const Code exact : {Code::bits16, Code::fp16, Code::bf16}) {
+  for (const Code exact : {Code::bits16, Code::fp16, Code::bf16, Code::e3m0}) {
     for (const std::size_t rows : row_counts) {
       const auto x = columns_of_all_kinds(rows, 1), before = random_numbers(x.size(), 2);
       const Coded mine = code(*cpu, {exact}, rows, x, before), theirs = code(*reference, {exact}, rows, x, before);

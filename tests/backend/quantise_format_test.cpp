@@ -97,6 +97,93 @@ TEST_CASE("half precision rounds to even, keeps small numbers and saturates, on 
   CHECK(coded.decoded[7] == 0x1p-24f);
 }
 
+TEST_CASE("e3m0 is a sign and the nearest power of two below the largest element, on every device", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const float largest = GENERATE(1.f, 3.f, 1e-20f, 1e20f);
+  std::vector<float> x{largest, -largest, 0.f, -0.f}, wanted{largest, -largest, 0, 0};
+  std::vector<std::uint32_t> codes{7, 15, 0, 0};
+  for (std::uint32_t level = 1; level <= 7; ++level) {  // just inside the borders between levels, both signs
+    const double value = std::ldexp(1., static_cast<int>(level) - 7),
+                 border = std::ldexp(std::sqrt(0.5), static_cast<int>(level) - 7);
+    for (const double ratio : {value, border * (1 + 3e-7), std::min(1., border * 2 * (1 - 3e-7))})
+      for (const bool negative : {false, true}) {
+        x.push_back(static_cast<float>((negative ? -ratio : ratio) * largest));
+        wanted.push_back(static_cast<float>(negative ? -value : value) * largest);
+        codes.push_back(level | (negative ? 8 : 0));
+      }
+  }
+  for (const double nothing : {std::ldexp(std::sqrt(0.5), -6) * (1 - 3e-7), 1e-3, 1e-10}) {
+    x.push_back(static_cast<float>(nothing * largest));
+    wanted.push_back(0);
+    codes.push_back(0);
+  }
+  const Coded coded = code(*device, {Code::e3m0}, x.size(), x, std::vector<float>(x.size()));
+  REQUIRE(coded.packed.size() == 4 + 4 * ((x.size() + 7) / 8));
+  CHECK(word(coded.packed, 0) == bits(largest));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CAPTURE(i, x[i]);
+    CHECK((word(coded.packed, 1 + i / 8) >> (4 * (i % 8)) & 15) == codes[i]);
+    CHECK(coded.decoded[i] == wanted[i]);
+    CHECK(coded.residual[i] == x[i] - wanted[i]);
+  }
+}
+
+TEST_CASE("a NaN, or nothing but zeros and denormals, is no scale for powers of two", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  for (const float value : code(*device, {Code::e3m0}, 3, {1, not_a_number, -2}).decoded) CHECK(std::isnan(value));
+  CHECK(code(*device, {Code::e3m0}, 3, {0, 1e-40f, -1e-41f}).decoded == std::vector<float>(3));
+}
+
+TEST_CASE("bins are cut by mean and deviation, and stand for the means of what is in them", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  // Mean 0, squares 2 · (9 + 1) over 5 - 1: σ = √5. In 2 bits s = 3.354, in 4 bits 0.8385.
+  const std::vector<float> x{-3, -1, 0, 1, 3};
+  const Coded two = code(*device, {Code::bins2}, 5, x);
+  REQUIRE(two.packed.size() == 16 + 4);
+  CHECK(word(two.packed, 0) == bits(0));   // nothing is 1.5 s below the mean
+  CHECK(word(two.packed, 1) == bits(-3));  // -3/s + 2 = 1.11
+  CHECK(word(two.packed, 2) == bits(0));   // -1, 0, 1
+  CHECK(word(two.packed, 3) == bits(3));   // 2.89
+  CHECK(word(two.packed, 4) == (1 | 2 << 2 | 2 << 4 | 2 << 6 | 3 << 8));
+  CHECK(two.decoded == std::vector<float>{-3, 0, 0, 0, 3});
+  const Coded four = code(*device, {Code::bins4}, 5, x);
+  REQUIRE(four.packed.size() == 64 + 4);
+  CHECK(word(four.packed, 16) == (4 | 7 << 4 | 8 << 8 | 9 << 12 | 12 << 16));
+  CHECK(four.decoded == x);
+}
+
+TEST_CASE("bins beyond three deviations are the last ones, and half a bin goes to the even one", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  // 64 elements of ±1 around a mean of 0 but for two of ±8: σ² = (62 + 128)/63, s = 1.5 σ = 2.605.
+  std::vector<float> x(64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? 1.f : -1.f;
+  x[10] = 8;
+  x[11] = -8;
+  const Coded coded = code(*device, {Code::bins2}, 64, x);
+  CHECK(word(coded.packed, 0) == bits(-8));
+  CHECK(word(coded.packed, 1) == bits(0));
+  CHECK(word(coded.packed, 3) == bits(8));
+  CHECK(coded.decoded[10] == 8);
+  CHECK(coded.decoded[11] == -8);
+  // Mean 1, σ = √2, in 2 bits s = 2.12132034…: 1 ± s/2 are 1.5 and 2.5 from the first bin, and both are 2.
+  const float deviation = std::sqrt(2.f), s = 1.5f * deviation;
+  const std::vector<float> ties{1 - s / 2, 1 + s / 2};
+  const float m = 1, inverse = 1 / static_cast<float>(6 * std::sqrt(double{s} * s / 2) / 4);
+  const auto bin = [&](float u) { return static_cast<std::uint32_t>(std::rint((u - m) * inverse + 2)); };
+  const Coded halves = code(*device, {Code::bins2}, 2, ties);
+  CHECK(word(halves.packed, 4) == (bin(ties[0]) | bin(ties[1]) << 2));
+}
+
+TEST_CASE("bins of a constant column, of one element and of huge elements lose nothing", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const Code kind = GENERATE(Code::bins2, Code::bins4);
+  for (const float value : {0.1f, -7.f, 3e38f, 1e-30f}) {
+    CHECK(code(*device, {kind}, 1, {value}).decoded == std::vector<float>{value});
+    for (const float decoded : code(*device, {kind}, 100, std::vector<float>(100, value)).decoded)
+      CHECK(decoded == Approx(value).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("codes of 16 bits are added as the numbers that they stand for, and rounded", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const Code kind = GENERATE(Code::fp16, Code::bf16);
@@ -155,6 +242,10 @@ TEST_CASE("a packed matrix takes the headers of its columns and whole words", "[
   CHECK(Quantiser{Code::fp16}.packed_bytes(3, 1) == 8);
   CHECK(Quantiser{Code::bf16}.packed_bytes(4, 1) == 8);
   CHECK(Quantiser{Code::bits1}.packed_bytes(0, 1) == 4);
+  CHECK(Quantiser{Code::e3m0}.packed_bytes(256, 3) == 3 * (4 + 128));  // 4.125 bits per element
+  CHECK(Quantiser{Code::e3m0}.packed_bytes(9, 1) == 4 + 8);
+  CHECK(Quantiser{Code::bins2}.packed_bytes(65536, 1) == 16 + 16384);
+  CHECK(Quantiser{Code::bins4}.packed_bytes(3, 2) == 2 * 64 + 4);
 }
 
 TEST_CASE("bits of the last word that stand for no element are 0", "[backend]") {

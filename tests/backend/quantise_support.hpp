@@ -13,7 +13,8 @@
 namespace paragrad::backend::testing {
 
 inline const std::vector<Quantiser> quantisers = {{Code::bits1, false}, {Code::bits1, true}, {Code::bits2}, {Code::bits4},
-                                                  {Code::bits8},        {Code::bits16},      {Code::fp16},  {Code::bf16}};
+                                                  {Code::bits8},        {Code::bits16},      {Code::fp16},  {Code::bf16},
+                                                  {Code::bins2},        {Code::bins4},       {Code::e3m0}};
 inline const std::vector<std::size_t> row_counts = {1, 2, 15, 31, 32, 33, 63, 64, 65, 512, 1000, 9001};
 
 struct Coded {

@@ -130,6 +130,9 @@ TEST_CASE("more bits leave a smaller error", "[backend]") {
   CHECK(relative({Code::bits16}) < 1e-8);
   CHECK(relative({Code::bf16}) < 4e-6);
   CHECK(relative({Code::fp16}) < 6e-8);
+  CHECK(relative({Code::bins2}) < 0.2);
+  CHECK(relative({Code::bins4}) < 0.02);
+  CHECK(relative({Code::e3m0}) < 0.05);
 }
 
 TEST_CASE("nothing hides a NaN, and no value stops the kernels", "[backend]") {

@@ -198,8 +198,14 @@ TEST_CASE("strided fragments hold every P-th block, and the first what belongs t
 }
 
 TEST_CASE("a part of a packed fragment lies where packing took it from", "[strategies]") {
-  const Fragment fragment({{20, 24}, {3, 9}, {9, 11}, {30, 31}});
+  const Fragment fragment({{20, {2, 2}}, {3, {3, 2}}, {9, {1, 2}}, {30, {1, 1}}});
   CHECK(fragment.size() == 13);
+  std::size_t packed = 0;
+  for (const core::Matrix& matrix : fragment.layout()) {
+    CHECK(matrix.begin == packed);
+    packed = matrix.range().end;
+  }
+  CHECK(packed == fragment.size());
   CHECK(std::ranges::equal(fragment.ranges(), std::vector<core::Range>{{3, 11}, {20, 24}, {30, 31}}));
   const auto elements = elements_of(fragment);
   for (std::size_t begin = 0; begin <= fragment.size(); ++begin)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "sim/simulation.hpp"
 #include "strategies/strategy.hpp"
 
@@ -48,11 +49,21 @@ struct StrategyHarness {
   }
 };
 
-/// Those of the settings that the strategy has: for claims about several strategies.
+/// Those of the settings that the strategy has, also through what it chooses by them: for claims about several strategies.
 inline core::Settings used_by(const std::string& name, const core::Settings& settings) {
+  const core::EntryInfo& info = strategy_entry(name).info;
   core::Settings used;
-  for (const core::OptionInfo& option : strategy_entry(name).info.options)
+  for (const core::OptionInfo& option : info.options)
     if (const auto found = settings.find(option.name); found != settings.end()) used.insert(*found);
+  for (const auto& setting : settings) {
+    core::Settings more = used;
+    more.insert(setting);
+    try {
+      core::check_settings(info, "strategy", more);
+      used = more;
+    } catch (const core::ConfigError&) {  // it does not have this one
+    }
+  }
   return used;
 }
 

@@ -40,6 +40,23 @@ TEST_CASE("streaming_diloco with one fragment, no delay and nothing kept is dilo
   CHECK(result.test.error == expected.test.error);
 }
 
+TEST_CASE("sparta with all parameters is averaging at every minibatch, bit for bit", "[train]") {
+  test::SmallTask task(640);
+  const int workers = GENERATE(1, 2, 4);
+  task.options.blocks = 40 / static_cast<unsigned>(workers);  // a minibatch of each worker
+  task.options.minibatch = 16;
+  task.options.optimiser.name = GENERATE("nesterov", "adamw");
+  task.options.strategy = "model_averaging";
+  task.options.strategy_settings = {{"collective", GENERATE("ring", "tree")}, {"reset-local-momentum", false}};
+  const train::Result expected = task.simulate(workers);
+  task.options.strategy = "sparta";
+  task.options.strategy_settings = {{"collective", task.options.strategy_settings["collective"]}, {"mask-share", 1}};
+  task.options.strategy_settings["mask"] = GENERATE("random", "cycle");
+  const train::Result result = task.simulate(workers);
+  CHECK(result.train.loss == expected.train.loss);
+  if (workers != 1) CHECK(result.test.loss == Approx(expected.test.loss).epsilon(1e-6));  // of the mean of equal models
+}
+
 TEST_CASE("a fragment that arrives within its delay costs no time, and one that does not is waited for", "[train]") {
   test::SmallTask task;
   task.options.strategy = "streaming_diloco";

@@ -39,10 +39,15 @@ inline sim::Platform slow_cluster(int nodes) {
   return platform;
 }
 
-/// Sets an option of the run's strategy, if the strategy has that option.
+/// Sets an option of the run's strategy, if the strategy has that option, itself or through what it chooses.
 inline void give(train::TrainingOptions& options, const std::string& name, const core::Setting& value) {
-  for (const core::OptionInfo& option : strategies::strategy_entry(options.strategy).info.options)
-    if (option.name == name) options.strategy_settings[name] = value;
+  core::Settings settings = options.strategy_settings;
+  settings[name] = value;
+  try {
+    core::check_settings(strategies::strategy_entry(options.strategy).info, "strategy", settings);
+    options.strategy_settings = settings;
+  } catch (const core::ConfigError&) {  // it does not have it
+  }
 }
 
 /// A temporary folder with a small generated data set of 8 features and 6 classes; gone afterwards.

@@ -213,6 +213,22 @@ Integers spread(std::uint64_t word) {
   return ((first_bit < 32 ? low : high) << left) >> (32 - bits);
 }
 
+/// The largest |u|, as bits, among which NaN is the largest.
+template <bool remembers>
+float largest_of(const Column<remembers>& column) {
+  Integers largest{};
+  over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
+    const Group u = column.at(r, count);
+    for (const Vector part : u.part) {
+      const Integers size = reinterpret_cast<Integers>(part) & 0x7FFFFFFF;
+      largest = size > largest ? size : largest;
+    }
+  });
+  std::int32_t bits_of_largest = 0;
+  for (std::size_t l = 0; l < lanes; ++l) bits_of_largest = std::max<std::int32_t>(bits_of_largest, largest[l]);
+  return std::bit_cast<float>(bits_of_largest);
+}
+
 template <std::size_t bits_>
 class Multiples {
  public:
@@ -294,22 +310,6 @@ class Multiples {
       squares += static_cast<double>(sum_of(sums));
     });
     return column.rows == 0 ? 0 : static_cast<float>(std::sqrt(squares / static_cast<double>(column.rows)));
-  }
-
-  /// The largest |u|, as bits, among which NaN is the largest.
-  template <bool remembers>
-  static float largest_of(const Column<remembers>& column) {
-    Integers largest{};
-    over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
-      const Group u = column.at(r, count);
-      for (const Vector part : u.part) {
-        const Integers size = reinterpret_cast<Integers>(part) & 0x7FFFFFFF;
-        largest = size > largest ? size : largest;
-      }
-    });
-    std::int32_t bits_of_largest = 0;
-    for (std::size_t l = 0; l < lanes; ++l) bits_of_largest = std::max<std::int32_t>(bits_of_largest, largest[l]);
-    return std::bit_cast<float>(bits_of_largest);
   }
 
   Vector step_, inverse_;

@@ -3,6 +3,7 @@
 #include "backend/cpu/bit_stream.hpp"
 #include "backend/cpu/bodies.hpp"
 #include "backend/cpu/codes.hpp"
+#include "backend/cpu/level_codes.hpp"
 
 namespace paragrad::backend::cpu {
 
@@ -100,14 +101,20 @@ void with_coder(Code code, const Body& body) {
       return body.template operator()<ShortFloat<Code::fp16>>();
     case Code::bf16:
       return body.template operator()<ShortFloat<Code::bf16>>();
+    case Code::bins2:
+      return body.template operator()<Bins<Code::bins2>>();
+    case Code::bins4:
+      return body.template operator()<Bins<Code::bins4>>();
+    case Code::e3m0:
+      return body.template operator()<PowersOfTwo>();
   }
 }
 
 }  // namespace
 
-// 32 rows at a time. A column that fits into the cache is read from memory once. bits16, fp16 and bf16 have the reference's
-// bytes. The levels and steps of the others are sums in another order and may differ by a rounding; the bits around the
-// threshold 0 do not. Every instruction set adds up in the same order.
+// 32 rows at a time. A column that fits into the cache is read from memory once. bits16, fp16, bf16 and e3m0 have the
+// reference's bytes. The levels and steps of the others are sums in another order and may differ by a rounding; the bits
+// around the threshold 0 do not. Every instruction set adds up in the same order.
 void run(Workspace&, const Quantise& kernel) {
   const auto& [quantiser, rows, columns, all_x, all_residual, packed, all_saturated] = kernel;
   const float* const x = all_x.data();

@@ -25,9 +25,10 @@ struct PackedOf {
   Word* words;
 
   PARAGRAD_HOST_DEVICE std::size_t bits() const { return bits_of(quantiser.code); }
-  PARAGRAD_HOST_DEVICE bool has_headers() const { return header_bytes(quantiser.code) > 0; }
+  PARAGRAD_HOST_DEVICE std::size_t header_words() const { return header_bytes(quantiser.code) / 4; }
   PARAGRAD_HOST_DEVICE std::size_t elements() const { return rows * columns; }
-  PARAGRAD_HOST_DEVICE Word* codes() const { return words + (has_headers() ? columns : 0); }
+  PARAGRAD_HOST_DEVICE Word* header_of(std::size_t column) const { return words + column * header_words(); }
+  PARAGRAD_HOST_DEVICE Word* codes() const { return header_of(columns); }
   PARAGRAD_HOST_DEVICE std::size_t code_words() const { return (elements() * bits() + 31) / 32; }
 };
 
@@ -37,6 +38,13 @@ struct Unsent {
   float* residual;
 
   PARAGRAD_HOST_DEVICE float at(std::size_t i) const { return residual == nullptr ? x[i] : x[i] + residual[i]; }
+};
+
+/// Σ u and Σ u², or a sum and the number of its terms.
+struct Moments {
+  double sum, other;
+
+  PARAGRAD_HOST_DEVICE Moments operator+(const Moments& more) const { return {sum + more.sum, other + more.other}; }
 };
 
 /// The elements on both sides of a threshold.
@@ -49,19 +57,20 @@ struct Sides {
   }
 };
 
-/// The headers and, for bits1, thresholds that are means. One block per column.
+/// The headers, and the scales of codes that are not made from the header alone. One block per column.
 struct FindHeaders {
   static constexpr const char* name = "quantise: headers";
   static constexpr std::uint32_t threads = 256;
   union Shared {  // a column needs one at a time
     double sums[threads];
     Sides sides[threads];
+    Moments moments[threads];
     std::uint32_t sizes[threads];
   };
 
   PackedOf<std::uint32_t> packed;
   Unsent u;
-  float* thresholds;  ///< [columns], or null
+  CodeScale* scales;  ///< [columns], or null
 
   std::size_t blocks() const { return std::clamp<std::size_t>(packed.columns, 1, 4096); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
@@ -69,9 +78,10 @@ struct FindHeaders {
       const CodeScale scale = scale_of(block, shared, column);
       block.each([&](std::uint32_t thread) {
         if (thread != 0) return;
-        packed.words[column] = scale.header;
-        if (thresholds != nullptr) thresholds[column] = scale.threshold;
+        if (!has_bins(packed.quantiser.code)) *packed.header_of(column) = scale.header;
+        if (scales != nullptr) scales[column] = scale;
       });
+      if (has_bins(packed.quantiser.code)) find_means(block, shared, column, scale);
     }
   }
 
@@ -86,15 +96,38 @@ struct FindHeaders {
         threshold = mean_of_sum(reduce(block, rows, 0.0, shared.sums, value, Sum{}), rows);
       return two_levels(block, shared, first, threshold);
     }
-    if (code == Code::bits16) {
+    if (code == Code::bits16 || code == Code::e3m0) {
       const auto size = [&](std::size_t row) { return size_bits(u.at(first + row)); };
-      return {0, header_of_largest(reduce(block, rows, std::uint32_t{0}, shared.sizes, size, Largest{}))};
+      const std::uint32_t largest = reduce(block, rows, std::uint32_t{0}, shared.sizes, size, Largest{});
+      return {0, code == Code::e3m0 ? header_of_step(std::bit_cast<float>(largest)) : header_of_largest(largest)};
+    }
+    if (has_bins(code)) {
+      const auto moments = [&](std::size_t row) { return Moments{value(row), value(row) * value(row)}; };
+      const Moments all = reduce(block, rows, Moments{}, shared.moments, moments, Sum{});
+      return scale_of_bins(code, all.sum, all.other, rows);
     }
     const auto square = [&](std::size_t row) {
       const double number = value(row);
       return number * number;
     };
     return {0, header_of_squares(code, reduce(block, rows, 0.0, shared.sums, square, Sum{}), rows)};
+  }
+
+  PARAGRAD_HOST_DEVICE void find_means(const Block& block, Shared& shared, std::size_t column,
+                                       const CodeScale& scale) const {
+    const std::size_t first = column * packed.rows;
+    for (std::uint32_t bin = 0; bin < packed.header_words(); ++bin) {
+      const auto member = [&](std::size_t row) {
+        const float value = u.at(first + row);
+        return bin_of(packed.quantiser.code, scale, value) == bin ? Moments{value, 1} : Moments{};
+      };
+      const Moments members = reduce(block, packed.rows, Moments{}, shared.moments, member, Sum{});
+      block.each([&](std::uint32_t thread) {
+        if (thread != 0) return;
+        const float mean = mean_of_sum(members.sum, static_cast<std::size_t>(members.other));
+        packed.header_of(column)[bin] = std::bit_cast<std::uint32_t>(mean);
+      });
+    }
   }
 
   PARAGRAD_HOST_DEVICE CodeScale two_levels(const Block& block, Shared& shared, std::size_t first, float threshold) const {
@@ -119,7 +152,7 @@ struct PackCodes {
 
   PackedOf<std::uint32_t> packed;
   Unsent u;
-  const float* thresholds;
+  const CodeScale* scales;
   std::uint32_t* saturated;  ///< or null
 
   std::size_t blocks() const { return std::min<std::size_t>(blocks_for(packed.code_words(), threads), 4096); }
@@ -142,15 +175,16 @@ struct PackCodes {
   PARAGRAD_HOST_DEVICE std::uint16_t code_of(std::size_t element) const {
     const Code code = packed.quantiser.code;
     CodeScale scale{0, header_of_unit(packed.quantiser)};
-    if (packed.has_headers()) {
+    const std::uint32_t* header = &scale.header;
+    if (packed.header_words() > 0) {
       const std::size_t column = element / packed.rows;
-      scale.header = packed.words[column];
-      if (thresholds != nullptr) scale.threshold = thresholds[column];
+      header = packed.header_of(column);
+      scale = scales != nullptr ? scales[column] : CodeScale{0, *header};
     }
     const float value = u.at(element);
     if (saturated != nullptr && saturates(packed.quantiser, value)) add_atomically(saturated, 1);
     const std::uint32_t coded = encode(code, scale, value);
-    if (u.residual != nullptr) u.residual[element] = value - decode(code, scale.header, coded);
+    if (u.residual != nullptr) u.residual[element] = value - decode(code, header, coded);
     return static_cast<std::uint16_t>(coded);
   }
 
@@ -174,15 +208,16 @@ struct DecodeElement {
 
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
     const std::size_t bits = packed.bits();
-    const std::uint32_t header = packed.has_headers() ? packed.words[i / packed.rows] : header_of_unit(packed.quantiser);
+    const std::uint32_t unit = header_of_unit(packed.quantiser);
+    const std::uint32_t* header = packed.header_words() > 0 ? packed.header_of(i / packed.rows) : &unit;
     const std::uint32_t coded = packed.codes()[i * bits / 32] >> (i * bits % 32) & ((1u << bits) - 1);
     x[i] = accumulate(decode(packed.quantiser.code, header, coded), keep, x[i]);
   }
 };
 
-inline float* quantise_notes(Scratch& scratch, const Quantiser& quantiser, std::size_t columns) {
-  const bool needed = quantiser.code == Code::bits1 && quantiser.threshold_at_mean;
-  return needed ? scratch.take<float>(columns) : nullptr;
+inline CodeScale* quantise_notes(Scratch& scratch, const Quantiser& quantiser, std::size_t columns) {
+  const bool needed = has_bins(quantiser.code) || (quantiser.code == Code::bits1 && quantiser.threshold_at_mean);
+  return needed ? scratch.take<CodeScale>(columns) : nullptr;
 }
 
 /// Bytes, possibly 0.
@@ -197,10 +232,10 @@ template <class Run>
 void quantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x,
               float* residual, std::byte* packed, std::uint32_t* saturated, std::byte* scratch) {
   Scratch memory(scratch);
-  float* const thresholds = quantise_notes(memory, quantiser, columns);
+  CodeScale* const scales = quantise_notes(memory, quantiser, columns);
   const PackedOf<std::uint32_t> to{quantiser, rows, columns, reinterpret_cast<std::uint32_t*>(packed)};
-  if (to.has_headers()) run(FindHeaders{to, {x, residual}, thresholds});
-  run(PackCodes{to, {x, residual}, thresholds, saturated});
+  if (to.header_words() > 0) run(FindHeaders{to, {x, residual}, scales});
+  run(PackCodes{to, {x, residual}, scales, saturated});
 }
 
 template <class Run>

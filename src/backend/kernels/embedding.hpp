@@ -69,4 +69,32 @@ struct EmbeddingGradientOf {
 };
 using EmbeddingGradient = EmbeddingGradientOf<float>;
 
+/// table[tokens[row]][width] = x[row][width]: the inverse of EmbeddingForward. No number may occur twice.
+template <class Real>
+struct PlaceRowsOf {
+  static constexpr KernelId id = KernelId::place_rows;
+
+  std::size_t width;
+  std::span<const std::int32_t> tokens;
+  std::span<const Real> x;
+  std::span<Real> table;
+
+  void check() const {
+    expect_size(id, "x", x.size(), tokens.size() * width);
+    expect_size(id, "table", table.size(), table.size() / width * width);
+  }
+  KernelCost cost() const { return streaming_cost(x.size(), 0, 2, sizeof(std::int32_t) * tokens.size()); }
+  std::size_t elements() const { return x.size(); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    table[static_cast<std::size_t>(tokens[i / width]) * width + i % width] = x[i];
+  }
+  static Example<PlaceRowsOf> example(ExampleMemory& memory, std::size_t count) {
+    const std::size_t width = std::min<std::size_t>(count, 64);
+    return [=, &memory] {
+      return PlaceRowsOf{width, memory.labels(1), memory.activations(0, width), memory.parameters(width)};
+    };
+  }
+};
+using PlaceRows = PlaceRowsOf<float>;
+
 }  // namespace paragrad::backend

@@ -1,3 +1,4 @@
+#include "backend/kernels/scale.hpp"
 #include "comm/compression/entry.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -33,6 +34,22 @@ namespace compression {
 void LossyOptions::describe(core::OptionList& list) {
   list.group("Gradient exchange");
   list.flag("error-feedback", error_feedback, "add the compression error of each gradient to the next one");
+  list.number("error-decay", error_decay, {.least = 0, .most = 1, .without_least = true},
+              "factor of a kept compression error before the next gradient is added (1: nothing is forgotten)")
+      .when(error_feedback, "has no effect without `error-feedback`")
+      .off("1");
+}
+
+void LossyOptions::fade(backend::KernelQueue& queue, std::span<float> residual) const {
+  if (error_decay != 1 && !residual.empty()) queue.run(backend::Scale{static_cast<float>(error_decay), residual});
+}
+
+void CodecOptions::describe(core::OptionList& list) {
+  LossyOptions::describe(list);
+  list.flag(
+      "gather-codes", gather_codes,
+      "send the compressed gradient of each worker to all others, which sum up: N/2 times the bytes, but the sum is not "
+      "compressed again");
 }
 
 }  // namespace compression

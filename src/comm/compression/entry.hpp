@@ -26,6 +26,17 @@ struct Entry {
 /// Options of lossy compressions.
 struct LossyOptions {
   bool error_feedback = true;
+  double error_decay = 1;
+
+  void describe(core::OptionList& list);
+
+  /// Multiplies a kept error by the decay, before the next gradient is added.
+  void fade(backend::KernelQueue& queue, std::span<float> residual) const;
+};
+
+/// Of those that encode pieces of a gradient.
+struct CodecOptions : LossyOptions {
+  bool gather_codes = false;
 
   void describe(core::OptionList& list);
 };

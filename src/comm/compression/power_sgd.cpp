@@ -30,7 +30,7 @@ struct PowerSgdOptions : LossyOptions, CollectiveOptions {
 class PowerSgd : public GradientSum {
  public:
   PowerSgd(std::size_t rank, const PowerSgdOptions& options, std::uint64_t seed)
-      : rank_(rank), seed_(seed), error_feedback_(options.error_feedback), allreduce_(make_allreduce(options.collective)) {}
+      : rank_(rank), seed_(seed), options_(options), allreduce_(make_allreduce(options.collective)) {}
 
   Grain grain() const override { return Grain::matrix; }
 
@@ -48,7 +48,7 @@ class PowerSgd : public GradientSum {
       plans_.emplace(bucket.begin, std::move(plan));
     }
     backend::Device& device = comm.device();
-    residual_ = device.allocate(error_feedback_ ? parameters : 0);
+    residual_ = device.allocate(options_.error_feedback ? parameters : 0);
     projected_ = device.allocate(most);
     guess_ = device.allocate(guesses);
     if (device.computes()) draw_guesses(device);
@@ -108,7 +108,10 @@ class PowerSgd : public GradientSum {
         queue.run(backend::Copy{u, p});
         continue;
       }
-      if (error_feedback_) queue.run(backend::Add{part.matrix.range().of(residual_.span()), u});
+      if (options_.error_feedback) {
+        options_.fade(queue, part.matrix.range().of(residual_.span()));
+        queue.run(backend::Add{part.matrix.range().of(residual_.span()), u});
+      }
       queue.run(backend::Gemm{no, no, part.matrix.shape.columns, rank_, part.matrix.shape.rows, u,
                               part.guess.of(guess_.span()), 0, p});
     }
@@ -124,7 +127,7 @@ class PowerSgd : public GradientSum {
                  q = part.guess.of(guess_.span());
       queue.run(backend::Orthonormalise{columns, rank_, p});
       queue.run(backend::Gemm{yes, no, rows, rank_, columns, u, p, 0, q});
-      if (!error_feedback_) continue;
+      if (!options_.error_feedback) continue;
       const auto kept = part.matrix.range().of(residual_.span());
       queue.run(backend::Gemm{no, yes, columns, rows, rank_, p, q, 0, kept});
       queue.run(backend::Scale{-1, kept});
@@ -146,7 +149,7 @@ class PowerSgd : public GradientSum {
 
   std::size_t rank_;
   std::uint64_t seed_;
-  bool error_feedback_;
+  LossyOptions options_;
   std::unique_ptr<Allreduce> allreduce_;
   std::map<std::size_t, Plan> plans_;  // by the beginning of the bucket
   core::Arena residual_;               // [parameters]

@@ -71,22 +71,20 @@ class Quantised : public Codec {
   std::span<std::uint32_t> count_;  // of elements that saturated; empty: none does
 };
 
-struct QuantiserOptions : LossyOptions {
+struct QuantiserOptions : CodecOptions {
   bool threshold_at_mean = false;
 
   void describe(core::OptionList& list) {
-    LossyOptions::describe(list);
-    const std::string compression = list.given("compression");
+    CodecOptions::describe(list);
     list.choice("quantise-threshold", threshold_at_mean, {{"zero", false}, {"mean", true}},
                 "gradients of 1 bit: quantisation threshold, zero or the mean of each column")
-        .when(compression == "bits:1",
-              core::format("applies to gradients of 1 bit only, not to the compression '{}'", compression));
+        .when(list.chosen_as() == "bits:1",
+              core::format("applies to gradients of 1 bit only, not to the compression '{}'", list.chosen_as()));
   }
 };
 
-std::unique_ptr<GradientSum> quantised(backend::Code code, const QuantiserOptions& options) {
-  const backend::Quantiser quantiser{.code = code, .threshold_at_mean = options.threshold_at_mean};
-  return std::make_unique<Striped>(std::make_unique<Quantised>(quantiser), options.error_feedback);
+std::unique_ptr<GradientSum> quantised(const backend::Quantiser& quantiser, const CodecOptions& options) {
+  return sum_of_codes(std::make_unique<Quantised>(quantiser), options);
 }
 
 backend::Code code_of(std::string_view parameter) {
@@ -100,11 +98,12 @@ backend::Code code_of(std::string_view parameter) {
       core::format("gradients of {} bits are not supported: choose 1, 2, 4, 8 or 16, or no compression", parameter));
 }
 
-struct FormatOptions : LossyOptions {
+struct FormatOptions : CodecOptions {
   CollectiveOptions exchange{.collective = ""};
 
   void describe(core::OptionList& list) {
-    LossyOptions::describe(list);
+    CodecOptions::describe(list);
+    list.described("gather-codes").when(exchange.collective.empty(), "has no effect with a `collective`, which adds codes");
     exchange.describe(list);
     list.described("collective")
         .without_default("none: each worker sums its share of the gradient in float32, and rounds the sum");
@@ -116,8 +115,7 @@ Entry format_entry(core::EntryInfo info, backend::Code code) {
   return {std::move(info), [code](std::string_view, const core::Settings& settings, std::uint64_t) {
             const auto options = core::read_options<FormatOptions>(settings);
             const std::string& collective = options.exchange.collective;
-            return collective.empty() ? quantised(code, {options, false})
-                                      : sum_in_short_floats(code, collective, options.error_feedback);
+            return collective.empty() ? quantised({.code = code}, options) : sum_in_short_floats(code, collective, options);
           }};
 }
 
@@ -131,7 +129,8 @@ Entry bits_entry() {
            .source = "K = 1: Seide et al., Interspeech 2014",
            .options = core::options_of<QuantiserOptions>()},
           [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {
-            return quantised(code_of(parameter), core::read_options<QuantiserOptions>(settings));
+            const auto options = core::read_options<QuantiserOptions>(settings);
+            return quantised({.code = code_of(parameter), .threshold_at_mean = options.threshold_at_mean}, options);
           }};
 }
 

@@ -36,17 +36,14 @@ class AddingCodes : public ForwardingCommunicator {
 
 class ShortFloats : public GradientSum {
  public:
-  ShortFloats(backend::Code code, const std::string& collective, bool error_feedback)
-      : quantiser_{.code = code},
-        error_feedback_(error_feedback),
-        collective_(collective),
-        allreduce_(make_allreduce(collective)) {}
+  ShortFloats(backend::Code code, const std::string& collective, const LossyOptions& options)
+      : quantiser_{.code = code}, options_(options), collective_(collective), allreduce_(make_allreduce(collective)) {}
 
   void start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) override {
     std::size_t longest = 0;
     for (const core::Range bucket : buckets) longest = std::max(longest, bucket.size());
     packed_ = comm.device().allocate(words_of(longest));
-    if (error_feedback_) residual_ = comm.device().allocate(layout.empty() ? 0 : layout.back().range().end);
+    if (options_.error_feedback) residual_ = comm.device().allocate(layout.empty() ? 0 : layout.back().range().end);
     if (quantiser_.code == backend::Code::fp16 && saturated_.size() == 0)
       saturated_ = backend::DeviceArray<std::uint32_t>(comm.device(), 1);
   }
@@ -57,9 +54,12 @@ class ShortFloats : public GradientSum {
     const std::size_t length = bucket.size();
     if (words_of(length) > packed_.size()) throw std::logic_error("a gradient bucket was not announced");
     const std::span<float> x = bucket.of(gradient), words = packed_.span().first(words_of(length));
-    const std::span<float> residual = error_feedback_ ? bucket.of(residual_.span()) : std::span<float>{};
+    const std::span<float> residual = options_.error_feedback ? bucket.of(residual_.span()) : std::span<float>{};
     const auto bytes = std::as_writable_bytes(words);
-    comm.run(backend::Quantise{quantiser_, length, 1, x, residual, bytes, saturated_.span()});
+    comm.run_kernels([&](backend::KernelQueue& queue) {
+      options_.fade(queue, residual);
+      queue.run(backend::Quantise{quantiser_, length, 1, x, residual, bytes, saturated_.span()});
+    });
     AddingCodes codes(comm, quantiser_.code);
     (*allreduce_)(codes, words);
     comm.run(backend::Dequantise{quantiser_, length, 1, bytes, 0, x});
@@ -75,14 +75,14 @@ class ShortFloats : public GradientSum {
   }
 
   void describe_state(core::StateView& state) override {
-    if (error_feedback_) state.add("residual", residual_.span(), core::Rescale::sum);
+    if (options_.error_feedback) state.add("residual", residual_.span(), core::Rescale::sum);
   }
 
  private:
   static std::size_t words_of(std::size_t length) { return (length + 1) / 2; }
 
   backend::Quantiser quantiser_;
-  bool error_feedback_;
+  LossyOptions options_;
   std::string collective_;
   std::unique_ptr<Allreduce> allreduce_;
   core::Arena packed_;
@@ -92,8 +92,9 @@ class ShortFloats : public GradientSum {
 
 }  // namespace
 
-std::unique_ptr<GradientSum> sum_in_short_floats(backend::Code code, const std::string& collective, bool error_feedback) {
-  return std::make_unique<ShortFloats>(code, collective, error_feedback);
+std::unique_ptr<GradientSum> sum_in_short_floats(backend::Code code, const std::string& collective,
+                                                 const LossyOptions& options) {
+  return std::make_unique<ShortFloats>(code, collective, options);
 }
 
 }  // namespace paragrad::comm::compression

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backend/quantiser.hpp"
-#include "comm/compression/gradient_sum.hpp"
+#include "comm/compression/entry.hpp"
 
 namespace paragrad::comm::compression {
 
@@ -15,6 +15,7 @@ namespace paragrad::comm::compression {
 /// Order     the allreduce's.
 /// In the simulator every message passes (no shortcuts), and sums are the device's work even where hosts add.
 /// code: fp16 or bf16.
-std::unique_ptr<GradientSum> sum_in_short_floats(backend::Code code, const std::string& collective, bool error_feedback);
+std::unique_ptr<GradientSum> sum_in_short_floats(backend::Code code, const std::string& collective,
+                                                 const LossyOptions& options);
 
 }  // namespace paragrad::comm::compression

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "comm/compression/gathered.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::compression {
@@ -47,15 +48,15 @@ void Striped::start(Communicator& comm, std::span<const core::Matrix> layout, st
   }
   backend::Device& device = comm.device();
   codec_->start(device);
-  residual_ = device.allocate(error_feedback_ ? parameters : 0);
-  sum_residual_ = device.allocate(error_feedback_ ? owned : 0);
+  residual_ = device.allocate(options_.error_feedback ? parameters : 0);
+  sum_residual_ = device.allocate(options_.error_feedback ? owned : 0);
   encoded_ = device.allocate(floats_of(most_encoded));
   received_ = device.allocate(floats_of(most_received));
 }
 
 void Striped::describe_state(core::StateView& state) {
   state.add("residual", residual_.span(), core::Rescale::sum);
-  state.add("sum_residual", sum_residual_.span(), error_feedback_ ? mine_ : std::vector<core::Range>{});
+  state.add("sum_residual", sum_residual_.span(), options_.error_feedback ? mine_ : std::vector<core::Range>{});
 }
 
 void Striped::operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) {
@@ -83,8 +84,9 @@ void Striped::encode_all(Communicator& comm, const Plan& plan, std::span<const f
   comm.run_kernels([&](backend::KernelQueue& queue) {
     for (std::size_t k = 0; k < plan.stripes.size(); ++k) {
       const Stripe& stripe = plan.stripes[k];
-      if (!stripe.range.empty())
-        codec_->encode(queue, stripe, stripe.range.of(gradient), residual(stripe.range), encoded(plan, k));
+      if (stripe.range.empty()) continue;
+      options_.fade(queue, residual(stripe.range));
+      codec_->encode(queue, stripe, stripe.range.of(gradient), residual(stripe.range), encoded(plan, k));
     }
   });
 }
@@ -118,8 +120,9 @@ void Striped::encode_mine(Communicator& comm, const Plan& plan, std::span<const 
   const auto rank = static_cast<std::size_t>(comm.rank());
   const Stripe& mine = plan.stripes[rank];
   if (mine.range.empty()) return;
-  const std::span<float> left_out = error_feedback_ ? plan.mine.of(sum_residual_.span()) : std::span<float>{};
+  const std::span<float> left_out = options_.error_feedback ? plan.mine.of(sum_residual_.span()) : std::span<float>{};
   comm.run_kernels([&](backend::KernelQueue& queue) {
+    options_.fade(queue, left_out);
     codec_->encode(queue, mine, mine.range.of(gradient), left_out, encoded(plan, rank));
   });
 }
@@ -148,6 +151,11 @@ void Striped::decode_all(Communicator& comm, const Plan& plan, std::span<float> 
       if (!stripe.range.empty()) codec_->decode(queue, stripe, encoded(plan, k), 0, stripe.range.of(gradient));
     }
   });
+}
+
+std::unique_ptr<GradientSum> sum_of_codes(std::unique_ptr<Codec> codec, const CodecOptions& options) {
+  if (!options.gather_codes) return std::make_unique<Striped>(std::move(codec), options);
+  return std::make_unique<Gathered>(std::move(codec), options);
 }
 
 }  // namespace paragrad::comm::compression

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backend/device.hpp"
+#include "comm/compression/entry.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "core/arena.hpp"
 
@@ -52,7 +53,7 @@ class Codec {
 /// Stripes are cut between columns and nearly equal in size across all matrices, so vectors do not burden a single worker.
 class Striped : public GradientSum {
  public:
-  Striped(std::unique_ptr<Codec> codec, bool error_feedback) : codec_(std::move(codec)), error_feedback_(error_feedback) {}
+  Striped(std::unique_ptr<Codec> codec, const LossyOptions& options) : codec_(std::move(codec)), options_(options) {}
 
   Grain grain() const override { return codec_->grain(); }
   void start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) override;
@@ -72,7 +73,9 @@ class Striped : public GradientSum {
   Plan plan(std::span<const core::Matrix> layout, core::Range bucket, std::size_t workers) const;
   std::span<std::byte> encoded(const Plan& plan, std::size_t stripe);
   std::span<std::byte> received(const Plan& plan, std::size_t rank, std::size_t from);
-  std::span<float> residual(core::Range range) { return error_feedback_ ? range.of(residual_.span()) : std::span<float>{}; }
+  std::span<float> residual(core::Range range) {
+    return options_.error_feedback ? range.of(residual_.span()) : std::span<float>{};
+  }
   void encode_all(Communicator& comm, const Plan& plan, std::span<const float> gradient);
   void add_up_mine(Communicator& comm, const Plan& plan, std::span<float> gradient);
   void encode_mine(Communicator& comm, const Plan& plan, std::span<const float> gradient);
@@ -80,7 +83,7 @@ class Striped : public GradientSum {
   void decode_all(Communicator& comm, const Plan& plan, std::span<float> gradient);
 
   std::unique_ptr<Codec> codec_;
-  bool error_feedback_;
+  LossyOptions options_;
   std::map<std::size_t, Plan> plans_;  // by the beginning of the bucket
   core::Arena residual_;               // [parameters] what this worker left out of its gradients
   core::Arena sum_residual_;           // and of the sums of its stripes, bucket after bucket
@@ -88,5 +91,8 @@ class Striped : public GradientSum {
   core::Arena encoded_;                // the stripes of the bucket in hand
   core::Arena received_;               // this worker's stripe from every other one
 };
+
+/// The sum of all workers' gradients in the encoding of a codec: Gathered if options.gather_codes, otherwise Striped.
+std::unique_ptr<GradientSum> sum_of_codes(std::unique_ptr<Codec> codec, const CodecOptions& options);
 
 }  // namespace paragrad::comm::compression

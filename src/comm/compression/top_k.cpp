@@ -7,8 +7,8 @@ namespace paragrad::comm::compression {
 namespace {
 
 /// The elements of largest magnitude with their positions, eight bytes each (Aji and Heafield, EMNLP 2017). They are chosen
-/// in each stripe separately, so that all codes of a stripe have the same length; of the sum, again only the largest are
-/// sent (DoubleSqueeze: Tang, Lian, Yu, Zhang & Liu, ICML 2019).
+/// in each stripe separately, so that all codes of a stripe have the same length; of the sum, if it is compressed, again
+/// only the largest are sent (DoubleSqueeze: Tang, Lian, Yu, Zhang & Liu, ICML 2019).
 class TopK : public Codec {
  public:
   explicit TopK(double share) : share_(share) {}
@@ -39,11 +39,10 @@ Entry top_k_entry() {
            .example = ":0.1",
            .summary = "only the largest elements, SHARE of all",
            .source = "Aji and Heafield, EMNLP 2017",
-           .options = core::options_of<LossyOptions>()},
+           .options = core::options_of<CodecOptions>()},
           [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {
             const auto share = parse_parameter<double>(parameter, {.least = 0, .most = 1, .without_least = true});
-            return std::make_unique<Striped>(std::make_unique<TopK>(share),
-                                             core::read_options<LossyOptions>(settings).error_feedback);
+            return sum_of_codes(std::make_unique<TopK>(share), core::read_options<CodecOptions>(settings));
           }};
 }
 
