@@ -14,8 +14,8 @@ namespace {
 
 constexpr int call_tag = 2;  // the messages of a strategy have another one
 
-constexpr std::array<std::string_view, 6> strategy_functions{"start",       "begin_epoch", "step",
-                                                             "synchronise", "show_model",  "resume_work"};
+constexpr std::array<std::string_view, 7> strategy_functions{"start",      "begin_epoch", "step", "synchronise",
+                                                             "show_model", "resume_work", "meet"};
 
 std::uint64_t count_of(const std::map<int, std::uint64_t>& counts, int rank) {
   const auto found = counts.find(rank);

@@ -25,7 +25,7 @@ class CallChecker {
   /// Null where it is not needed.
   static std::unique_ptr<CallChecker> make(comm::Communicator& workers, std::string name);
 
-  /// function: of the strategy that is called next, start, begin_epoch, step, synchronise, show_model or resume_work.
+  /// function: of the strategy that is called next, start, begin_epoch, step, meet, synchronise, show_model or resume_work.
   void begin(std::string_view function);
   void allreduce(std::size_t length) { meet({.kind = Kind::allreduce, .length = length}); }
   void sum() { meet({.kind = Kind::sum}); }

@@ -5,7 +5,7 @@ namespace {
 
 class PythonExchange : public PythonStrategy<ExchangingStrategy> {
  public:
-  using PythonStrategy::PythonStrategy;
+  explicit PythonExchange(const PythonOptions& options) : PythonStrategy(options, Share::minibatch) {}
 
   bool exchanges(int) const override { return true; }  // a worker on its own makes the same calls
   void step(comm::Worker& worker, Replica& replica) override { call("step", worker, replica); }

@@ -62,12 +62,12 @@ void check_arrays(const core::StateView& now, const core::StateView& before, boo
 /// 7)".
 std::string report(const nanobind::python_error& error);
 
-/// A strategy whose functions are those of a Python object, as far as it has them.
+/// A strategy whose functions are those of a Python object, as far as it has them. share: what Base is made from.
 template <class Base>
 class PythonStrategy : public Base {
  public:
-  explicit PythonStrategy(const PythonOptions& options)
-      : Base(std::is_same_v<Base, Strategy> ? Share::block : Share::minibatch),
+  explicit PythonStrategy(const PythonOptions& options, auto... share)
+      : Base(share...),
         name_(options.python_class),
         worker_(std::make_shared<python::WorkerView>(options.python_class, options.collective, thread_)),
         replica_(std::make_shared<python::ReplicaView>(worker_)) {
@@ -118,6 +118,21 @@ class PythonStrategy : public Base {
     });
     if (function != std::string_view("step")) worker_->end();
   }
+
+  /// The number that a function without worker and replica returns.
+  template <class... Arguments>
+  std::size_t ask(const char* function, Arguments... arguments) {
+    std::size_t result = 0;
+    enter(function, [&] {
+      const nanobind::object returned = objects_.strategy.attr(function)(arguments...);
+      if (!nanobind::try_cast(returned, result))
+        throw core::ConfigError(core::format("{}.{} must return a whole number, not {}", name_, function,
+                                             nanobind::cast<std::string>(nanobind::repr(returned))));
+    });
+    return result;
+  }
+
+  const std::string& name() const { return name_; }
 
  private:
   /// The arrays live until the second call after this one.

@@ -50,7 +50,7 @@ class NoLoCo : public MeetingStrategy {
     return explain_collective(options_.collective, *allreduce_, extent);
   }
   void start(comm::Worker& worker, Replica& replica) override;
-  std::size_t next_meeting(std::size_t, std::size_t rounds) const override { return rounds; }
+  std::size_t next_meeting(std::size_t, std::size_t rounds) override { return rounds; }
   void meet(comm::Worker& worker, Replica& replica, const Meeting& at) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;

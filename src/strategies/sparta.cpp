@@ -50,7 +50,7 @@ class Sparta : public MeetingStrategy {
     return explain_collective(options_.collective, *allreduce_, extent);
   }
   void start(comm::Worker& worker, Replica& replica) override;
-  std::size_t next_meeting(std::size_t round, std::size_t) const override { return round + 1; }
+  std::size_t next_meeting(std::size_t round, std::size_t) override { return round + 1; }
   void meet(comm::Worker& worker, Replica& replica, const Meeting& at) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;

@@ -127,7 +127,7 @@ class MeetingStrategy : public Strategy {
   };
 
   /// The round, in (round, rounds], after which to meet next. The same on all workers.
-  virtual std::size_t next_meeting(std::size_t round, std::size_t rounds) const = 0;
+  virtual std::size_t next_meeting(std::size_t round, std::size_t rounds) = 0;
 
   virtual void meet(comm::Worker&, Replica&, const Meeting& at) = 0;
 };

@@ -57,7 +57,7 @@ class StreamingDiLoCo : public MeetingStrategy {
   Remarks explain(const Extent& extent) const override;
   Remarks report(comm::Worker& worker) override;
   void start(comm::Worker& worker, Replica& replica) override;
-  std::size_t next_meeting(std::size_t round, std::size_t rounds) const override;
+  std::size_t next_meeting(std::size_t round, std::size_t rounds) override;
   void meet(comm::Worker& worker, Replica& replica, const Meeting& at) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
@@ -142,7 +142,7 @@ void StreamingDiLoCo::start(comm::Worker& worker, Replica& replica) {
   });
 }
 
-std::size_t StreamingDiLoCo::next_meeting(std::size_t round, std::size_t rounds) const {
+std::size_t StreamingDiLoCo::next_meeting(std::size_t round, std::size_t rounds) {
   std::size_t next = under_way_ != 0 ? round + rounds_left_ : rounds;
   for (std::size_t number = 0; number < streams_.size(); ++number)
     if (const std::size_t sent = sent_after(number, rounds); sent > round) next = std::min(next, sent);

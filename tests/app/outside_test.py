@@ -65,12 +65,12 @@ class Outside(FolderTest):
                          {"gossip.cpp": hashlib.sha256((EXAMPLE / "gossip.cpp").read_bytes()).hexdigest()})
 
     def test_an_entry_of_each_kind_is_one_of_the_programs_own(self):
-        self.configure("each", OUTSIDE / "CMakeLists.txt", OUTSIDE / "damped.cpp", OUTSIDE / "narrow.cpp", EXAMPLE / "gossip.cpp")
+        self.configure("each", OUTSIDE / "CMakeLists.txt", OUTSIDE / "damped.cpp", OUTSIDE / "narrow.cpp", OUTSIDE / "slices.cpp", EXAMPLE / "gossip.cpp")
         built = self.shell("cmake --build each/build")
         self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
         program = self.folder / "each/build/paragrad"
         self.assertRegex(subprocess.run([program, "--version"], capture_output=True, text=True).stdout,
-                         r"added     gossip.cpp .*\nadded     damped.cpp .*\nadded     narrow.cpp ")
+                         r"added     gossip.cpp .*\nadded     slices.cpp .*\nadded     damped.cpp .*\nadded     narrow.cpp ")
 
         found = subprocess.run([sys.executable, "-W", "ignore", ROOT / "tests/app/catalogue_test.py"], capture_output=True, text=True,
                                env={**os.environ, "PARAGRAD": str(program)})
@@ -80,10 +80,18 @@ class Outside(FolderTest):
         subprocess.run([program, "data", "generate", "--out", data, "--samples", "300", "--valid", "30", "--test", "30", "--dim", "8",
                         "--classes", "6"], check=True, capture_output=True)
 
-        def train(*arguments: str) -> subprocess.CompletedProcess:
-            return subprocess.run([program, "simulate", "--workers", "2", "--platform", PLATFORM, "--data", data, "--epochs", "1", "--quiet",
-                                   "--minibatch", "16", "--strategy", "data_parallel", *arguments], capture_output=True, text=True)
+        def train(*arguments: str, strategy: str = "data_parallel", workers: str = "2", world: str = "simulate") -> subprocess.CompletedProcess:
+            emulated = ["--platform", PLATFORM] if world == "simulate" else []
+            return subprocess.run([program, world, "--workers", workers, *emulated, "--data", data, "--epochs", "1", "--quiet", "--minibatch", "16",
+                                   "--strategy", strategy, *arguments], capture_output=True, text=True)
 
+        dense = ["--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--blocks", "2"]
+        for workers in ("2", "4"):
+            averaged = weights(train(*dense, "--mask-share", "1", strategy="sparta", workers=workers))
+            for world in ("simulate", "train"):
+                self.assertEqual(weights(train(*dense, "--slices", "1", strategy="slices", workers=workers, world=world)), averaged)
+            in_turn = {weights(train(*dense, "--optimiser", "adamw", strategy="slices", workers=workers, world=world)) for world in ("simulate", "train")}
+            self.assertEqual(len(in_turn), 1)
         known = train("--model", "8-12-6:sigmoid", "--optimiser", "momentum", "--momentum", "0.5", "--learning-rate", "0.1")
         own = train("--model", "zoo:narrow", "--optimiser", "damped", "--momentum", "0.5", "--learning-rate", "0.4", "--damping", "0.25")
         self.assertEqual(weights(own), weights(known))

@@ -88,6 +88,51 @@ class WithoutState(Momentum):
     state = pg.Strategy.state
 
 
+class Meets(pg.Strategy):
+    """Averages the models after every minibatch, as sparta does with all parameters."""
+
+    def meet(self, worker, replica, samples):
+        worker.allreduce(replica.parameters)
+        replica.parameters *= np.float32(1 / worker.size)
+
+
+@dataclass
+class SparseMeetings(pg.Strategy):
+    """A newcomer's: every few minibatches the workers average some parameters, drawn by seed and meeting. Fails in a meeting."""
+
+    share: float = 0.1
+    every: int = 3
+    seed: int = 1
+
+    def start(self, worker, replica):
+        self.meetings = np.zeros(1, np.float32)
+
+    def next_meeting(self, round, rounds):
+        return min(round + self.every, rounds)
+
+    def meet(self, worker, replica, samples):
+        self.meetings += 1
+        if self.meetings == fails_at():
+            raise RuntimeError("stopped for the test")
+        random = np.random.default_rng([self.seed, int(self.meetings[0])])
+        mask = random.random(replica.parameters.size) < self.share
+        values = replica.parameters[mask]
+        worker.allreduce(values)
+        replica.parameters[mask] = values * np.float32(1 / worker.size)
+
+    def state(self):
+        return {"meetings": self.meetings}
+
+
+class MeetsNever(Meets):
+    """Names no meeting that there can be."""
+
+    returned: object = None
+
+    def next_meeting(self, round, rounds):
+        return type(self).returned
+
+
 class SlowGradients(Gradients):
     """Adds a tenth of the gradients so far. Fails in a minibatch."""
 

@@ -43,6 +43,45 @@ def test_a_strategy_in_python_ends_in_the_weights_of_the_one_in_cpp(four, of_the
             assert found.weights_sha256 == wanted.weights_sha256
 
 
+@pytest.mark.parametrize("workers", [2, 4])
+def test_meetings_within_a_block_end_in_the_weights_of_the_strategy_in_cpp(four, workers):
+    options = four | {"workers": workers, "minibatch": 16}
+    wanted = pg.simulate(**options | {"strategy": "sparta", "mask_share": 1})
+    assert pg.simulate(**options | {"strategy": strategies.Meets}).weights_sha256 == wanted.weights_sha256
+
+
+def test_meetings_end_in_the_same_weights_in_all_worlds(four, task, mpiexec, tmp_path):
+    options = {"minibatch": 16, "optimiser": "adamw", "learning_rate": 0.01}
+    three = pg.simulate(**four | options | {"workers": 3, "strategy": strategies.SparseMeetings(share=0.2)}).weights_sha256
+    assert pg.train(strategy=strategies.SparseMeetings(share=0.2), workers=3, **task | options).weights_sha256 == three
+    done = launch(mpiexec, tmp_path, f"""
+        import paragrad as pg, strategies
+        run = pg.train(strategy=strategies.SparseMeetings(share=0.2), **{words(task | options)})
+        if run:
+            print(run.weights_sha256)
+        """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [three]
+
+
+@pytest.mark.parametrize("returned, message", [
+    (0, "must return a number from 1 to"), (10**6, "must return a number from 1 to"), ("soon", "must return a whole number, not 'soon'"),
+    (None, "must return a whole number, not None"), (1.5, "must return a whole number, not 1.5"), (-1, "must return a whole number, not -1")])
+def test_a_meeting_that_cannot_be_is_refused(four, monkeypatch, returned, message):
+    monkeypatch.setattr(strategies.MeetsNever, "returned", returned)
+    with pytest.raises(pg.Error, match=message):
+        pg.simulate(**four | {"strategy": strategies.MeetsNever})
+
+
+def test_step_and_meet_exclude_each_other(four):
+    class Both(strategies.Meets):
+        def step(self, worker, replica):
+            replica.update()
+
+    with pytest.raises(pg.Error, match="defines step and meet"):
+        pg.simulate(**four | {"strategy": Both})
+
+
 def test_a_worker_on_its_own_is_its_own_neighbour(task, mpiexec):
     """In a strategy that exchanges with the neighbours on a ring."""
     hashes = [pg.simulate(strategy=strategies.Gossip, workers=1, platform="k40m-fdr", **task).weights_sha256,
@@ -137,7 +176,7 @@ def test_the_options_of_a_strategy_are_recorded_and_repeat_the_run(four, tmp_pat
 
 @pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
 @pytest.mark.parametrize("strategy, fails_at", [  # of three blocks in each of two epochs, or of their minibatches
-    (strategies.Momentum, 2), (strategies.Momentum, 4), (strategies.Momentum, 5), (strategies.SlowGradients, 50)])
+    (strategies.Momentum, 2), (strategies.Momentum, 4), (strategies.Momentum, 5), (strategies.SlowGradients, 50), (strategies.SparseMeetings, 9)])
 def test_a_strategy_with_state_resumes_to_the_weights_of_the_undisturbed_run(task, run, world, strategy, fails_at, tmp_path, monkeypatch):
     options = dict(strategy=strategy, workers=3, checkpoint_every=1, minibatch=12, **world, **task)
     whole = run(**options)
@@ -241,7 +280,7 @@ def test_calls_that_cannot_end_are_errors(task, run, world, strategy, sentence):
 
 def test_what_is_no_strategy_is_refused(four):
     for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself"),
-                           (strategies.Misspelt, "Misspelt defines neither step nor synchronise, .* did you mean synchronise instead of synchronize"),
+                           (strategies.Misspelt, "Misspelt defines none of step, meet and synchronise, .* did you mean synchronise instead of synchronize"),
                            (strategies.Last, "define one of them")]:
         with pytest.raises(pg.Error, match=message):
             pg.simulate(**four | {"strategy": wrong})
@@ -268,7 +307,7 @@ def test_a_field_that_would_be_recorded_as_something_else_is_refused(four, value
         pg.simulate(**four | {"strategy": strategies.Field(value)})
 
 
-@pytest.mark.parametrize("name", ["python", "python_exchange"])
+@pytest.mark.parametrize("name", ["python", "python_exchange", "python_meeting"])
 @pytest.mark.parametrize("options", [{"python_class": "subprocess:run", "python_arguments": '{"args": "touch called", "shell": true}'},
                                      {"python_class": "strategies:Gossip"}, {"python_class": "nowhere:Nothing"}, {}])
 def test_a_class_is_never_imported_by_its_name(four, name, options, tmp_path, monkeypatch):

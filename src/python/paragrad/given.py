@@ -48,8 +48,8 @@ class Given:
     @property
     def options(self) -> dict[str, str]:
         """Of the command line."""
-        return {"strategy": "python_exchange" if hasattr(self.kind, "step") else "python", "python-class": self.name,
-                "python-arguments": self.arguments, "python-source-sha256": self.source_sha256}
+        strategy = "python_exchange" if hasattr(self.kind, "step") else "python_meeting" if hasattr(self.kind, "meet") else "python"
+        return {"strategy": strategy, "python-class": self.name, "python-arguments": self.arguments, "python-source-sha256": self.source_sha256}
 
     def made(self) -> Strategy:
         try:
@@ -98,11 +98,13 @@ def check_likeness(given: Strategy, made: Strategy) -> None:
 
 
 def check_that_it_exchanges(kind: type[Strategy]) -> None:
-    if hasattr(kind, "step") or kind.synchronise is not Strategy.synchronise:
+    if hasattr(kind, "step") and hasattr(kind, "meet"):
+        raise Error(f"the strategy {kind.__qualname__} defines step and meet: workers that exchange gradients do not train on their own")
+    if hasattr(kind, "step") or hasattr(kind, "meet") or kind.synchronise is not Strategy.synchronise:
         return
     own = [name for name in dir(kind) if not hasattr(Strategy, name)]
-    meant = [f"; did you mean {near} instead of {name}?" for name in own if (near := nearest_name(name, ["step", "synchronise"]))]
-    raise Error(f"the strategy {kind.__qualname__} defines neither step nor synchronise, so its workers would exchange nothing"
+    meant = [f"; did you mean {near} instead of {name}?" for name in own if (near := nearest_name(name, ["step", "synchronise", "meet"]))]
+    raise Error(f"the strategy {kind.__qualname__} defines none of step, meet and synchronise, so its workers would exchange nothing"
                 + (meant[0] if meant else ": define one of them (an empty synchronise, if they exchange in show_model only)"))
 
 

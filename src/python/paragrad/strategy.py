@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy
+import numpy
 
+if TYPE_CHECKING:
     from ._core import Replica, Worker
 
 
@@ -15,7 +15,8 @@ class Strategy:
 
     Every worker has an object of its own, and all make the same calls in the same order. They reach each other only through
     `worker`. A class with `step` exchanges the gradient of every minibatch; the workers of any other one train on their own
-    between two calls of `synchronise`: define one of these. One worker makes the same calls as several. The fields of a dataclass are
+    between two calls of `synchronise`, or of `meet`, which a class may define to let them meet within a block as well,
+    `meet(worker, replica, samples)`: define one of these. One worker makes the same calls as several. The fields of a dataclass are
     its options, which the run records as JSON: numbers, strings, and lists and dicts of these. Each worker's object is made from them.
 
     `replica.parameters` and `replica.gradient` are NumPy arrays that share the worker's memory: change them in place.
@@ -31,11 +32,23 @@ class Strategy:
     def synchronise(self, worker: Worker, replica: Replica, samples: int) -> None:
         """At the end of a block, in which this worker has trained on `samples` samples."""
 
+    def next_meeting(self, round: int, rounds: int) -> int:
+        """With `meet`: after `round` minibatches of a block that has `rounds`, how many there will be at the next meeting. The
+        same at all workers; a worker whose part of the block has fewer takes part without training."""
+        return round + 1
+
     def show_model(self, worker: Worker, replica: Replica) -> None:
-        """Puts the model that is to be scored and saved into the parameters, the same at all workers."""
+        """Puts the model that is to be scored and saved into the parameters, the same at all workers. With `meet` it is the mean
+        of the workers' models, unless the class says otherwise."""
+        if hasattr(self, "meet"):
+            self._own_model = replica.parameters.copy()
+            worker.allreduce(replica.parameters)
+            replica.parameters *= numpy.float32(1 / worker.size)
 
     def resume_work(self, worker: Worker, replica: Replica) -> None:
         """Undoes show_model."""
+        if hasattr(self, "meet"):
+            replica.parameters[:] = self._own_model
 
     def state(self) -> dict[str, numpy.ndarray]:
         """The float32 arrays, by name, that are saved with the model (`checkpoint_every`) and restored when the run is resumed.
