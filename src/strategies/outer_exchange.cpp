@@ -5,11 +5,25 @@
 #include "core/format.hpp"
 
 namespace paragrad::strategies {
+namespace {
+
+constexpr const char* compression_option = "outer-compression";
+
+std::unique_ptr<comm::GradientSum> make_sum(const std::string& name, const core::Settings& settings, std::uint64_t seed) {
+  try {
+    return comm::make_gradient_sum(name, settings, seed);
+  } catch (const core::OptionError& error) {  // of the name's parameter, which belongs to `compression` there
+    if (settings.contains(error.option)) throw;
+    throw core::OptionError(compression_option, error.reason);
+  }
+}
+
+}  // namespace
 
 void OuterExchangeOptions::describe(core::OptionList& list) {
   list.uses("balance");
   list.group("Block updates");
-  list.entry("outer-compression", compression, comm::compression_catalogue,
+  list.entry(compression_option, compression, comm::compression_catalogue,
              "compression of the workers' displacements in a block (none: models are averaged)")
       .off("none");
 }
@@ -19,7 +33,7 @@ OuterExchange::OuterExchange(const OuterExchangeOptions& options, const Strategy
     collective_ = core::read_options<comm::CollectiveOptions>(context.settings).collective;
     allreduce_ = comm::make_allreduce(collective_);
   } else {
-    sum_ = comm::make_gradient_sum(options.compression, context.settings, context.seed + stream);
+    sum_ = make_sum(options.compression, context.settings, context.seed + stream);
   }
 }
 
@@ -76,7 +90,7 @@ Remarks remarks_on_saturation(comm::Worker& worker, std::optional<std::uint64_t>
 }
 
 Remarks remarks_on_displacements(comm::Worker& worker, std::optional<std::uint64_t> mine) {
-  return remarks_on_saturation(worker, mine, "displacements", "outer-compression");
+  return remarks_on_saturation(worker, mine, "displacements", compression_option);
 }
 
 }  // namespace paragrad::strategies

@@ -112,7 +112,7 @@ class Worlds(CliTest):
                                          ranks=not more or "mean" in more or (i + j) % 2 == 0)
 
     def test_compressed_displacements_end_in_the_same_weights_in_all_worlds(self):
-        for i, compression in enumerate(("bits:1", "e3m0", "statistical:4", "top_k:0.1", "power_sgd:2", "bf16", "partial:3")):
+        for i, compression in enumerate(("bits:1", "e3m0", "statistical:4", "chunk_top_k:9,64,2", "power_sgd:2", "bf16", "partial:3")):
             for strategy in ("diloco", "streaming_diloco", "slowmo", "fed_adam"):
                 for more in ([], ["--gather-codes", "true", "--error-decay", "0.9"], ["--error-feedback", "false"]):
                     if more and compression == "partial:3" or "--gather-codes" in more and compression == "power_sgd:2":

@@ -192,6 +192,12 @@ void run_every_kernel(Device& device) {
   const auto pairs = std::as_writable_bytes(take(10));
   for (const bool remember : {false, true}) device.run(SelectLargest{5, a, remember ? b : b.first(0), pairs});
   for (const float keep : {0.f, 1.f}) device.run(ScatterAdd{pairs, keep, c});
+  for (const bool coded : {false, true}) {
+    const ChunkFormat format{3, 8, coded};
+    const auto chunks = std::as_writable_bytes(take(30)).first(format.packed_bytes(a.size()));
+    for (const bool remember : {false, true}) device.run(EncodeChunks{format, a, remember ? b : b.first(0), chunks});
+    for (const float keep : {0.f, 1.f}) device.run(DecodeChunks{format, chunks, keep, c});
+  }
   device.run(Orthonormalise{10, 5, c});
   device.squared_norm(c);
   squared_distance(device, a, b);
@@ -259,7 +265,9 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
                               KernelId::lstm_backward,  KernelId::lstm_gradient, KernelId::embedding_gradient,
                               KernelId::multiply,       KernelId::rotate};
     const bool has_option = std::find(with_option.begin(), with_option.end(), kernel) != with_option.end();
-    const std::uint64_t more = kernel == KernelId::momentum_update ? 3 : has_option ? 1 : 0;
+    const auto with_two = {KernelId::momentum_update, KernelId::encode_chunks, KernelId::decode_chunks};
+    const bool has_two = std::find(with_two.begin(), with_two.end(), kernel) != with_two.end();
+    const std::uint64_t more = has_two ? 3 : has_option ? 1 : 0;
     if (kernel != KernelId::affine_descend) CHECK(times->calls[k] == 1 + more);
     charged_ps += times->calls[k] * (1 + k);
   }

@@ -9,6 +9,7 @@
 #include "backend/gpu_kernels/select.hpp"
 #include "backend/kernels/select.hpp"
 #include "catch.hpp"
+#include "tests/backend/gpu_kernels_support.hpp"
 #include "tests/backend/quantise_support.hpp"
 
 using namespace paragrad::backend;
@@ -16,30 +17,7 @@ using namespace paragrad::backend::testing;
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-const auto forwards = [](const auto& kernel) { gpu_kernels::run_on_host(kernel); };
-const auto backwards = [](const auto& kernel) { gpu_kernels::run_on_host(kernel, true); };
-
-struct Memory {
-  std::vector<double> numbers;  // aligned as scratch is
-  explicit Memory(std::size_t bytes) : numbers((bytes + 7) / 8, std::numeric_limits<double>::quiet_NaN()) {}
-  std::byte* data() { return reinterpret_cast<std::byte*>(numbers.data()); }
-};
-
-/// The same bits, or NaN on both sides.
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) {
-           return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y));
-         });
-}
-
-/// Small multiples of a power of two, whose sums are exact in any order.
-std::vector<float> coarse_numbers(std::size_t count, std::uint32_t stream) {
-  auto numbers = random_numbers(count, stream);
-  for (float& number : numbers) number = std::round(64 * number) / 32;
-  return numbers;
-}
+using paragrad::backend::testing::same;
 
 void put(std::vector<float>& numbers, const std::vector<float>& special) {
   for (std::size_t i = 0; i < special.size() && i < numbers.size(); ++i) numbers[(7 * i + 3) % numbers.size()] = special[i];

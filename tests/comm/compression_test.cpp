@@ -31,7 +31,8 @@ const std::vector<core::Range> buckets{{429, length}, {0, 429}};  // last layer 
 
 /// The catalogue's lossy compressions, with examples of their parameters, and more of them.
 std::vector<std::string> lossy_ones() {
-  std::vector<std::string> names{"bits:2", "bits:4", "bits:8", "bits:16", "top_k:0.05"};
+  std::vector<std::string> names{
+      "bits:2", "bits:4", "bits:8", "bits:16", "top_k:0.05", "chunk_top_k:3,16", "chunk_top_k:5,64,4"};
   for (const core::EntryInfo& entry : comm::compression_catalogue().entries)
     if (entry.name != "none") names.push_back(entry.name + entry.example);
   return names;
@@ -199,7 +200,8 @@ TEST_CASE("codes that are gathered are summed in rank order, once encoded", "[co
 }
 
 TEST_CASE("gathered codes leave what each worker left out, and no error of the sum", "[comm][compression]") {
-  const std::string name = GENERATE("bits:1", "bits:4", "top_k:0.05", "e3m0", "statistical:2", "statistical:4", "bf16");
+  const std::string name =
+      GENERATE("bits:1", "bits:4", "top_k:0.05", "chunk_top_k:3,16", "e3m0", "statistical:2", "statistical:4", "bf16");
   const int workers = GENERATE(1, 3);
   CAPTURE(name, workers);
   const Outcome gathered = sum_up(workers, 12, name, {{"gather-codes", true}});
@@ -228,7 +230,7 @@ TEST_CASE("a kept error fades by its decay before the next gradient is added", "
 }
 
 TEST_CASE("with all elements or a full rank nothing is left out", "[comm][compression]") {
-  const std::string name = GENERATE("top_k:1", "power_sgd:33");
+  const std::string name = GENERATE("top_k:1", "power_sgd:33", "chunk_top_k:16,16");
   const Outcome exact = sum_up(3, 2, "none"), outcome = sum_up(3, 2, name);
   for (std::size_t i = 0; i < length; ++i)
     CHECK(outcome.sums.front()[i] == Approx(exact.sums.front()[i]).epsilon(1e-5).margin(1e-5));
