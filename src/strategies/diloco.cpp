@@ -4,11 +4,11 @@
 namespace paragrad::strategies {
 namespace {
 
-struct DiLoCoOptions : OuterExchangeOptions {
+struct DiLoCoOptions : OuterOptions {
   OuterStepOptions outer;
 
   void describe(core::OptionList& list) {
-    OuterExchangeOptions::describe(list);
+    OuterOptions::describe(list);
     outer.describe(list);
   }
 };
@@ -28,7 +28,7 @@ class DiLoCo : public OuterOptimiser {
                         .momentum = options.outer.momentum,
                         .learning_rate = options.outer.learning_rate,
                         .reset_local_momentum = false},
-                       {options, context}) {}
+                       options, context) {}
 
   Remarks explain(const Extent& extent) const override {
     Remarks remarks = OuterOptimiser::explain(extent);

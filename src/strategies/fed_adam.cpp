@@ -8,12 +8,12 @@
 namespace paragrad::strategies {
 namespace {
 
-struct FedAdamOptions : OuterExchangeOptions {
+struct FedAdamOptions : OuterOptions {
   double learning_rate = 0.01;  // η
   double adaptivity = 1e-3;     // τ
 
   void describe(core::OptionList& list) {
-    OuterExchangeOptions::describe(list);
+    OuterOptions::describe(list);
     list.group("Block updates");
     list.number("adaptive-learning-rate", learning_rate, core::above_zero,
                 "learning rate of the outer Adam, about the largest step of a parameter per block");
@@ -34,7 +34,7 @@ class FedAdam : public OuterOptimiser {
   FedAdam(const FedAdamOptions& options, const StrategyContext& context)
       : OuterOptimiser(
             {.name = "adaptive", .momentum = 0.9, .learning_rate = options.learning_rate, .reset_local_momentum = false},
-            {options, context}),
+            options, context),
         adaptivity_(options.adaptivity) {}
 
   void start(comm::Worker& worker, Replica& replica) override {

@@ -2,6 +2,7 @@
 
 #include "core/arena.hpp"
 #include "strategies/outer_exchange.hpp"
+#include "strategies/update_statistics.hpp"
 
 namespace paragrad::strategies {
 
@@ -10,6 +11,11 @@ struct OuterStepOptions {
   double learning_rate = 0.7;
   double momentum = 0.9;
 
+  void describe(core::OptionList& list);
+};
+
+/// Options of strategies that take an outer step after each block.
+struct OuterOptions : OuterExchangeOptions, StatisticsOptions {
   void describe(core::OptionList& list);
 };
 
@@ -45,7 +51,7 @@ class OuterOptimiser : public Strategy {
     bool reset_local_momentum = false;  ///< reset the state of the local optimisers at each step
   };
 
-  OuterOptimiser(Settings settings, OuterExchange exchange);
+  OuterOptimiser(Settings settings, const OuterOptions& options, const StrategyContext& context);
 
   const Settings& settings() const { return settings_; }
   core::Range owned() const { return owned_; }  ///< the range of the parameters whose state this worker holds
@@ -56,6 +62,7 @@ class OuterOptimiser : public Strategy {
 
   Settings settings_;
   OuterExchange exchange_;
+  UpdateStatistics statistics_;
   core::Range owned_;
   core::Arena model_;     // [owned]
   core::Arena momentum_;  // [owned]

@@ -4,12 +4,12 @@
 namespace paragrad::strategies {
 namespace {
 
-struct SlowMoOptions : OuterExchangeOptions, ResetOptions {
+struct SlowMoOptions : OuterOptions, ResetOptions {
   double momentum = 0.5;     // β
   double learning_rate = 1;  // α
 
   void describe(core::OptionList& list) {
-    OuterExchangeOptions::describe(list);
+    OuterOptions::describe(list);
     ResetOptions::describe(list);
     list.number("slow-momentum", momentum, core::below_one, "momentum coefficient of the averaged update");
     list.number("slow-learning-rate", learning_rate, core::above_zero,
@@ -34,7 +34,7 @@ class SlowMo : public OuterOptimiser {
                         .momentum = options.momentum,
                         .learning_rate = options.learning_rate,
                         .reset_local_momentum = options.reset_local_momentum},
-                       {options, context}) {}
+                       options, context) {}
 
   void start(comm::Worker& worker, Replica& replica) override;
   void describe_state(core::StateView& state) override;

@@ -9,7 +9,7 @@ VALUES = {
     # Strategies and compressions.
     "bucket-bytes": ("100", ""), "overlap": ("false", "--bucket-bytes 100"), "compression": ("fp16", ""), "buffered": ("true", ""),
     "collective": ("parameter_server", ""), "workers-per-node": ("2", "--collective hierarchical:ring+ring"), "gradient-bits": ("8", ""),
-    "error-feedback": ("false", ""), "error-decay": ("0.5", ""), "gather-codes": ("true", ""), "outer-compression": ("bits:2", ""), "quantise-threshold": ("mean", "--compression bits:1"), "reset-local-momentum": ("false", ""),
+    "error-feedback": ("false", ""), "error-decay": ("0.5", ""), "update-statistics": ("true", ""), "gather-codes": ("true", ""), "outer-compression": ("bits:2", ""), "quantise-threshold": ("mean", "--compression bits:1"), "reset-local-momentum": ("false", ""),
     "bmuf-kind": ("cbm", ""), "block-momentum": ("0.1", ""), "block-momentum-time-constant": ("500", ""), "block-learning-rate": ("0.5", ""),
     "block-learning-rate-form": ("cntk", "--block-momentum 0.9"), "slow-momentum": ("0.1", ""), "slow-learning-rate": ("0.5", ""),
     "outer-learning-rate": ("0.5", ""), "fragments": ("2", "--fragment-cut packed"), "fragment-cut": ("packed", "--model 8-9-7-5-6"), "outer-delay": ("2", ""), "local-share": ("0.2", ""),

@@ -18,6 +18,7 @@ FEATURES = {  # trainings whose course is not that of a plain one
     "ended by patience": ["--strategy", "bmuf", "--epochs", "9", "--patience", "1", "--patience-gain", "0.9"],
     "rate by validation": ["--strategy", "model_averaging", "--schedule", "newbob"],
     "compressed": ["--strategy", "data_parallel", "--compression", "fp16", "--bucket-bytes", "200"],
+    "statistics": ["--strategy", "diloco", "--update-statistics", "true"],
     "compressed models": ["--strategy", "streaming_diloco", "--fragment-cut", "packed", "--outer-compression", "e3m0"],
     "one worker first": ["--strategy", "diloco", "--parallel-start-epoch", "2"],
     "tensor parallel": ["--strategy", "data_parallel", "--tensor-parallel", "2"],

@@ -197,3 +197,65 @@ TEST_CASE("outer exchanges send what their formulas say", "[strategies]") {
   CHECK(gathering("statistical:4") == samples + 3 * (64 + 20));
   CHECK(gathering("top_k:0.2") == samples + 3 * 8 * 8);
 }
+
+TEST_CASE("the statistics of updates are those of their definitions", "[strategies]") {
+  const int workers = GENERATE(1, 2, 3), blocks = 5;
+  core::Settings settings{{"update-statistics", true}, {"outer-learning-rate", 0.4}, {"outer-momentum", 0.3}};
+  const std::string exchange = GENERATE("ring", "butterfly", "top_k:1");
+  settings[exchange == "top_k:1" ? "outer-compression" : "collective"] = exchange;
+  std::vector<strategies::Remarks> remarks(static_cast<std::size_t>(workers));
+  std::vector<std::vector<double>> updates;  // of each block
+  double spreads = 0;
+  std::vector<double> x(length), velocity(length);
+  std::iota(x.begin(), x.end(), 0.);
+  for (int block = 0; block < blocks; ++block) {
+    double all = 0, apart = 0, norm = 0;
+    std::vector<double> update(length);
+    for (int rank = 0; rank < workers; ++rank) all += static_cast<double>(samples_in(rank, workers, block));
+    for (std::size_t i = 0; i < length; ++i) {
+      const auto share = [&](int rank) { return static_cast<double>(samples_in(rank, workers, block)) / all; };
+      for (int rank = 0; rank < workers; ++rank) update[i] += share(rank) * double{moved(i, rank, block)};
+      for (int rank = 0; rank < workers; ++rank)
+        apart += share(rank) * std::pow(double{moved(i, rank, block)} - update[i], 2);
+      norm += std::pow(x[i] + update[i], 2);
+      velocity[i] = 0.3 * velocity[i] - update[i];
+      x[i] -= 0.4 * (-update[i] + 0.3 * velocity[i]);
+    }
+    spreads += std::sqrt(apart / norm);
+    updates.push_back(update);
+  }
+  double correlations = 0;
+  for (std::size_t block = 1; block < updates.size(); ++block) {
+    const auto product = [&](const std::vector<double>& a, const std::vector<double>& b) {
+      return std::inner_product(a.begin(), a.end(), b.begin(), 0.);
+    };
+    const auto &now = updates[block], &before = updates[block - 1];
+    correlations += product(now, before) / std::sqrt(product(now, now) * product(before, before));
+  }
+  const auto plain = outer_steps(
+      workers, "diloco",
+      [&] {
+        core::Settings without = settings;
+        without.erase("update-statistics");
+        return without;
+      }(),
+      blocks);
+  sim::run(workers, [&](comm::Worker& worker) {
+    StrategyHarness harness(worker, "diloco", settings);
+    CHECK(harness.strategy->report(worker).numbers.empty());
+    for (int block = 0; block < blocks; ++block) {
+      const std::size_t samples = samples_in(worker.rank(), worker.size(), block);
+      for (std::size_t i = 0; samples > 0 && i < length; ++i) harness.parameters[i] += moved(i, worker.rank(), block);
+      harness.strategy->synchronise(worker, *harness.replica, samples);
+    }
+    remarks[static_cast<std::size_t>(worker.rank())] = harness.strategy->report(worker);
+    CHECK(harness.parameters == plain[0]);
+  });
+  for (const strategies::Remarks& remark : remarks) {
+    REQUIRE(remark.numbers.size() == 2);
+    CHECK(remark.numbers[0].first == "model_spread");
+    CHECK(remark.numbers[0].second == Approx(spreads / blocks).epsilon(1e-3).margin(1e-4));
+    CHECK(remark.numbers[1].first == "update_correlation");
+    CHECK(remark.numbers[1].second == Approx(correlations / (blocks - 1)).epsilon(1e-4).margin(1e-5));
+  }
+}

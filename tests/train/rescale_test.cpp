@@ -214,7 +214,7 @@ TEST_CASE("a run goes on with more or fewer workers, with the same result emulat
       GENERATE(values<Method>({{"model_averaging", "adam", {}},
                                {"bmuf", "nesterov", {}},
                                {"bmuf_adam", "adam", {}},
-                               {"slowmo", "momentum", {}},
+                               {"slowmo", "momentum", {{"update-statistics", true}}},
                                {"diloco", "adamw", {}},
                                {"streaming_diloco", "adamw", {{"outer-delay", 100}, {"fragment-cut", "packed"}}},
                                {"noloco", "adamw", {}},

@@ -51,6 +51,7 @@ void configure(train::TrainingOptions& options, const Case& c) {
   options.strategy = c.strategy;
   test::give(options, "compression", c.compression);
   test::give(options, "outer-compression", c.compression);
+  test::give(options, "update-statistics", true);
   test::give(options, "buffered", c.buffered);
   test::give(options, "reset-local-momentum", c.reset);
   test::give(options, "fragment-cut", "packed");
