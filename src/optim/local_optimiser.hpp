@@ -128,7 +128,7 @@ std::string describe(const OptimiserOptions& options);
 ///   momentum  v = μv + g, w -= rate·v            (classical momentum)
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
 ///   adam, adamw                                  (see adam.cpp)
-///   lars, muon, qhm                              (see lars.cpp, muon.cpp, qhm.cpp)
+///   lars, muon, qhm, delayed_nesterov            (see the files of these names)
 ///   adagrad, adadelta, rmsprop, lion             (see backend/update_rules/)
 /// with μ and rate of the current step (Step).
 ///

@@ -18,6 +18,9 @@ RUNS = {
     "async_sgd, windows": (3, 0, ["--server-transport", "windows", "--prefetch", "true"]),
     "staleness_scaled, windows, two servers": (4, 2, ["--server-transport", "windows", "--push-every", "2"]),
     "easgd": (3, 1, ["--push-every", "3"]),
+    "async_local_sgd": (3, 0, ["--push-every", "4", "--outer-momentum", "0.5"]),
+    "async_local_sgd, weighted, windows": (4, 1, ["--push-every", "3", "--outer-step", "weighted", "--outer-learning-rate", "0.2",
+                                                  "--server-transport", "windows", "--optimiser", "nesterov"]),
     "backup_workers": (4, 1, []),
 }
 
@@ -67,7 +70,7 @@ class Async(CliTest):
 
     def test_a_run_with_checkpoints_ends_in_the_same_weights_whatever_their_number_and_tells_why_others_do_not(self):
         why = "saving checkpoints synchronised the workers"
-        for name in ("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers"):
+        for name in ("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "async_local_sgd", "backup_workers"):
             with self.subTest(strategy=name):
                 simulate = ["simulate", "--workers", 4, "--platform", PLATFORM, *self.options, "--strategy", name, "--servers", "1"]
                 alone = run(*simulate)

@@ -47,7 +47,8 @@ class Elastic(CliTest):
         self.assertEqual(weights(run("train", *options, "--device", "isolated", ranks=2)), weights(run("train", *options)))
 
     def test_asynchronous_workers_and_their_servers_share_ranks(self):
-        for more in (["--strategy", "async_sgd", "--servers", "2"], ["--strategy", "easgd"]):
+        for more in (["--strategy", "async_sgd", "--servers", "2"], ["--strategy", "easgd"],
+                     ["--strategy", "async_local_sgd", "--push-every", "3"]):
             with self.subTest(options=more):
                 out = self.folder / more[1]
                 weights(run("train", "--workers", 4, "--data", self.data, *DENSE, *more, "--quiet", "--out", out, ranks=3))

@@ -30,7 +30,7 @@ TRAININGS = {  # by strategy, and what is asked of it
     "sparta": [["--mask-share", "0.3"]],
     "post_local_sgd": [[]],
 }
-ASYNCHRONOUS = ["async_sgd", "easgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "backup_workers"]
+ASYNCHRONOUS = ["async_sgd", "easgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "backup_workers", "async_local_sgd"]
 RECURRENT = {
     "chunks": ["--model", "8-2xblstm6p4+peepholes-6", "--chunks", "3-8+3", "--clip-gradient", "0.01"],
     "ctc": ["--model", "8-blstm6-7", "--loss", "ctc", "--optimiser", "adam"],

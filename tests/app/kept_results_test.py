@@ -9,7 +9,7 @@ from pathlib import Path
 from paragrad_cli import PLATFORM, CliTest, run
 
 BLOWS_UP = ["--epochs", "5", "--schedule", "table", "--schedule-rates", "0.2,0.2,1000,3e38,3e38", "--optimiser", "sgd"]
-STRATEGIES = {"sgd": 1, "data_parallel": 2, "model_averaging": 2, "bmuf": 2, "diloco": 2, "post_local_sgd": 2, "async_sgd": 2, "easgd": 2}
+STRATEGIES = {"sgd": 1, "data_parallel": 2, "model_averaging": 2, "bmuf": 2, "diloco": 2, "post_local_sgd": 2, "async_sgd": 2, "async_local_sgd": 2, "easgd": 2}
 
 
 def records(out: Path) -> list[dict]:

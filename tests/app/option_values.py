@@ -16,11 +16,11 @@ VALUES = {
     "mask-share": ("0.5", ""), "mask": ("cycle", "--mask-share 0.3"), "group-size": ("3", "--workers 4"), "group-momentum": ("0.1", ""), "group-rate": ("0.5", ""), "group-pull": ("0.2", "--workers 4"),
     "outer-momentum": ("0.5", ""), "adaptive-learning-rate": ("0.1", ""), "adaptivity": ("0.1", ""),
     "local-start-epoch": ("1", ""), "servers": ("1", ""), "work": ("own", "--platform {uneven}"), "server-transport": ("windows", ""),
-    "push-every": ("3", ""), "fetch-every": ("3", ""), "prefetch": ("true", ""), "staleness-bound": ("0", ""), "lazy-threshold": ("10", ""),
+    "push-every": ("3", ""), "outer-step": ("weighted", ""), "outer-buffer": ("1", ""), "fetch-every": ("3", ""), "prefetch": ("true", ""), "staleness-bound": ("0", ""), "lazy-threshold": ("10", ""),
     "lazy-minibatches": ("2", "--lazy-threshold 10"), "elastic-rate": ("0.1", ""), "backup-workers": ("2", "--workers 4"),
     # Local optimisers.
     "beta1": ("0.5", ""), "beta2": ("0.5", ""), "epsilon": ("0.1", ""), "lars-trust": ("0.1", ""), "muon-momentum": ("0.5", ""),
-    "muon-size": ("spectral", ""), "adamw-rate": ("0.5", ""), "qhm-nu": ("0.3", ""),
+    "muon-size": ("spectral", ""), "momentum-every": ("2", ""), "adamw-rate": ("0.5", ""), "qhm-nu": ("0.3", ""),
     "momentum": ("0.5", ""), "momentum-time-constant": ("100", ""), "unit-gain-momentum": ("true", ""), "l2": ("0.1", ""),
     "l2-on": ("weights", "--l2 0.1"), "clip-gradient": ("0.001", ""), "clip": ("global", "--clip-gradient 0.001"), "max-norm": ("0.1", ""),
     "optimiser": ("sgd", ""),

@@ -388,6 +388,7 @@ SAMPLED: list[Target] = [
     Training("slowmo, newbob, keep-best", "--strategy slowmo --schedule newbob --newbob-restore true --keep-best true "
              "--newbob-improvement 0.2 --checkpoint-every 1"),
     Training("async_sgd", "--strategy async_sgd --optimiser sgd --momentum 0 --servers 1 --checkpoint-every 1"),
+    Training("async_local_sgd, adam", "--strategy async_local_sgd --push-every 3 --optimiser adam --checkpoint-every 1"),
     Training("pretraining, persistent chains", "--strategy bmuf --pretrain-epochs 2 --persistent-chains true "
              "--visible-units gaussian --checkpoint-every 1"),
     Training("blstm", "--strategy bmuf --checkpoint-every 1", model="4-blstm3-3"),

@@ -145,10 +145,20 @@ std::vector<double> formula(const std::string& name, double momentum, double dec
     for (std::size_t i = 0; i < count; ++i) w[i] = rule->second(w[i], i, decay);
     return w;
   }
+  std::vector<double> sums(count);
   for (int step = 0; step < steps; ++step)
     for (std::size_t i = 0; i < count; ++i) {
       const double g = gradient_of(step, i) + decay * w[i];
       const double rate = step_of(step).rate;
+      if (name == "delayed_nesterov") {
+        w[i] -= rate * g / 4;
+        sums[i] += g;
+        if (step % 4 != 3) continue;
+        v[i] = momentum * v[i] + sums[i] / 4;
+        w[i] -= rate * momentum * v[i];
+        sums[i] = 0;
+        continue;
+      }
       if (name == "qhm") {  // as in the paper, by a mean of gradients
         v[i] = momentum * v[i] + (1 - momentum) * g;
         w[i] -= rate * (0.3 * g + 0.7 * v[i]);

@@ -163,8 +163,8 @@ TEST_CASE("splits are given out once each, and from the first again in the next 
 
 TEST_CASE("what servers do depends neither on host threads, nor on the order of starting, nor on buffering",
           "[strategies][threads]") {
-  const std::string name =
-      GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
+  const std::string name = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd",
+                                    "async_local_sgd", "backup_workers");
   const int servers = GENERATE(0, 1);
   const std::string transport = GENERATE("messages", "windows");
   if (transport == "windows" && lets_wait(name)) return;
@@ -194,7 +194,8 @@ TEST_CASE("what servers do depends neither on host threads, nor on the order of 
 }
 
 TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds", "[strategies]") {
-  const std::string name = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "easgd", "backup_workers");
+  const std::string name =
+      GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "easgd", "async_local_sgd", "backup_workers");
   const int servers = GENERATE(0, 1);
   const bool more = GENERATE(false, true);
   const std::string transport = GENERATE("messages", "windows");  // of the recorded run
@@ -207,7 +208,7 @@ TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds
     run.context.server.replay = std::move(replay);
     run.options["server-transport"] = transport;
     if (more && name != "backup_workers") {
-      if (name != "easgd") run.options["prefetch"] = true;
+      if (name != "easgd" && name != "async_local_sgd") run.options["prefetch"] = true;
       run.options["push-every"] = 2;
     }
     run.run([&](comm::Worker& worker, StrategyHarness& harness) {

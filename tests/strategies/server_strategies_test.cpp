@@ -248,3 +248,104 @@ TEST_CASE("worker and centre pull at each other as published", "[strategies]") {
   CHECK(run.parameters[0][0] == Approx(c).epsilon(1e-5));
   for (std::size_t k = 0; k < 2; ++k) CHECK(own[k] == Approx(x[k]).epsilon(1e-5));
 }
+
+namespace {
+
+/// async_local_sgd by its formulas, in the order in which a server took requests: of one parameter, which minibatches of
+/// worker k move by -(k + 1).
+class LocalReference {
+ public:
+  double x = 0;
+  std::vector<double> own;
+
+  LocalReference(std::string rule, std::size_t workers, std::size_t buffer, double period)
+      : own(workers), rule_(std::move(rule)), base_(workers), steps_since_(workers), buffer_(buffer), period_(period) {}
+
+  void take(const Event& event) {
+    const auto k = static_cast<std::size_t>(event.worker);
+    if (event.kind == Event::Kind::push) {
+      own[k] -= period_ * static_cast<double>(k + 1);
+      take_step(base_[k] - own[k], steps_ - steps_since_[k]);
+    }
+    if (event.kind == Event::Kind::fetch) {
+      own[k] = base_[k] = x;
+      steps_since_[k] = steps_;
+    }
+  }
+
+ private:
+  void take_step(double d, double staleness) {
+    ++steps_;
+    if (rule_ == "delayed") {
+      const auto n = static_cast<double>(buffer_);
+      x -= 0.5 * d / n;
+      sum_ += d;
+      if (++waiting_ < buffer_) return;
+      v_ = 0.8 * v_ + sum_ / n;
+      x -= 0.5 * 0.8 * v_;
+      sum_ = 0, waiting_ = 0;
+      return;
+    }
+    if (rule_ == "weighted") d /= std::sqrt(static_cast<double>(own.size()) * (1 + staleness));
+    v_ = 0.8 * v_ + d;
+    x -= 0.5 * (d + 0.8 * v_);
+  }
+
+  std::string rule_;
+  std::vector<double> base_, steps_since_;
+  std::size_t buffer_, waiting_ = 0;
+  double period_, steps_ = 0, v_ = 0, sum_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("servers take the published steps by displacements as they arrive", "[strategies]") {
+  const std::string rule = GENERATE("nesterov", "weighted", "delayed");
+  const std::size_t period = GENERATE(1u, 3u), buffer = rule == "delayed" ? GENERATE(0u, 1u, 3u) : 0u;
+  const int servers = GENERATE(0, 1), workers = GENERATE(1, 2);
+  CAPTURE(rule, period, buffer, servers, workers);
+  ServerRun run;
+  run.strategy = "async_local_sgd";
+  run.workers = workers;
+  run.options = {{"servers", servers},
+                 {"push-every", period},
+                 {"outer-step", rule},
+                 {"outer-learning-rate", 0.5},
+                 {"outer-momentum", 0.8}};
+  if (rule == "delayed") run.options["outer-buffer"] = buffer;
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.strategy->begin_epoch(worker, *harness.replica, 1);
+    for (std::size_t i = 0; i < 12; ++i) {
+      if (worker.rank() == 1) compute(worker, i, 1), compute(worker, i, 2), compute(worker, i, 3);
+      step(worker, harness, static_cast<float>(worker.rank() + 1));
+    }
+  });
+  const std::size_t n = buffer > 0 ? buffer : static_cast<std::size_t>(workers);
+  LocalReference reference(rule, static_cast<std::size_t>(workers), n, static_cast<double>(period));
+  std::size_t pushes = 0;
+  for (const Event& event : run.orders[0]) {
+    reference.take(event);
+    pushes += event.kind == Event::Kind::push;
+  }
+  CHECK(pushes == static_cast<std::size_t>(workers) * 12 / period);
+  for (const auto& parameters : run.parameters) CHECK(parameters[0] == Approx(reference.x).epsilon(1e-5));
+}
+
+TEST_CASE("what a worker has not sent at the end of an epoch is sent there, and all go on from one model", "[strategies]") {
+  ServerRun run;
+  run.strategy = "async_local_sgd";
+  run.workers = 2;
+  run.options = {{"push-every", 5u}, {"outer-step", "delayed"}, {"outer-learning-rate", 1}, {"outer-momentum", 0}};
+  std::vector<std::vector<float>> models(2);
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      harness.strategy->begin_epoch(worker, *harness.replica, epoch);
+      for (int i = 0; i < 3; ++i) step(worker, harness, 1);
+      harness.strategy->show_model(worker, *harness.replica);
+      harness.strategy->resume_work(worker, *harness.replica);
+      models[static_cast<std::size_t>(worker.rank())].push_back(harness.parameters[4]);
+    }
+  });
+  for (const auto& of_worker : models)
+    CHECK(of_worker == std::vector<float>{4 - 3, 4 - 6});  // the means of -3 and -3, twice
+}

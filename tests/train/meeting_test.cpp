@@ -57,6 +57,25 @@ TEST_CASE("sparta with all parameters is averaging at every minibatch, bit for b
   if (workers != 1) CHECK(result.test.loss == Approx(expected.test.loss).epsilon(1e-6));  // of the mean of equal models
 }
 
+TEST_CASE("one worker that pushes to itself after each block takes diloco's steps", "[train]") {
+  test::SmallTask task(640);
+  task.options.epochs = 2;
+  task.options.blocks = 4;
+  task.options.minibatch = 16;
+  task.options.optimiser.name = GENERATE("nesterov", "adamw");
+  task.options.strategy = "diloco";
+  const core::Settings outer{{"outer-learning-rate", 0.5}, {"outer-momentum", 0.6}};
+  task.options.strategy_settings = outer;
+  const train::Result expected = task.simulate(1);
+  task.options.strategy = "async_local_sgd";
+  task.options.strategy_settings = outer;
+  task.options.strategy_settings["push-every"] = 10u;
+  task.options.strategy_settings["outer-step"] = GENERATE("nesterov", "delayed");
+  const train::Result result = task.simulate(1);
+  CHECK(result.train.loss == Approx(expected.train.loss).epsilon(1e-5));
+  CHECK(result.test.loss == Approx(expected.test.loss).epsilon(1e-5));
+}
+
 TEST_CASE("a fragment that arrives within its delay costs no time, and one that does not is waited for", "[train]") {
   test::SmallTask task;
   task.options.strategy = "streaming_diloco";

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy
-
 if TYPE_CHECKING:
+    import numpy
+
     from ._core import Replica, Worker
 
 
@@ -43,7 +43,7 @@ class Strategy:
         if hasattr(self, "meet"):
             self._own_model = replica.parameters.copy()
             worker.allreduce(replica.parameters)
-            replica.parameters *= numpy.float32(1 / worker.size)
+            worker.scale(replica.parameters, 1 / worker.size)
 
     def resume_work(self, worker: Worker, replica: Replica) -> None:
         """Undoes show_model."""
