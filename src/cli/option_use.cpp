@@ -113,17 +113,23 @@ void OptionUse::choose(const std::vector<core::OptionList::Member>& members) {
     if (info.catalogue) catalogues.push_back(choice_by(info));
   std::set<std::string> claimed, used;
   std::map<std::string, std::string> shown;  // the parser's defaults: of the first entry that has an option
-  // A catalogue is active if its own option is used: earlier catalogues decide about later ones.
-  std::vector<const Catalogue*> active;
-  for (const Catalogue& catalogue : catalogues) {
+  for (const Catalogue& catalogue : catalogues)
     for (const Entry& entry : catalogue.entries) {
       claimed.insert(entry.options().begin(), entry.options().end());
       shown.insert(entry.defaults.begin(), entry.defaults.end());
     }
-    if (claimed.contains(catalogue.option) && !used.contains(catalogue.option)) continue;
-    active.push_back(&catalogue);
-    for (const Entry& entry : catalogue.entries) {
-      if (entry.name != core::without_parameter(catalogue.chosen)) continue;
+  // A catalogue is active if nothing claims its option, or an active entry uses it; which of the two comes first in the list
+  // does not matter.
+  std::vector<const Catalogue*> active;
+  const auto becomes_active = [&](const Catalogue& catalogue) {
+    return std::ranges::find(active, &catalogue) == active.end() &&
+           (!claimed.contains(catalogue.option) || used.contains(catalogue.option));
+  };
+  for (auto found = std::ranges::find_if(catalogues, becomes_active); found != catalogues.end();
+       found = std::ranges::find_if(catalogues, becomes_active)) {
+    active.push_back(&*found);
+    for (const Entry& entry : found->entries) {
+      if (entry.name != core::without_parameter(found->chosen)) continue;
       used.insert(entry.options().begin(), entry.options().end());
       for (const auto& [option, by_default] : entry.defaults)
         if (by_default != shown.at(option)) own_defaults_.insert(option);

@@ -19,7 +19,7 @@ struct DelayedNesterovOptions : MomentumOptions {
 
   void describe(core::OptionList& list) {
     MomentumOptions::describe(list);
-    list.group("Local optimiser");
+    list.group("Parameter server");
     list.number(every_option, every, core::one_or_more,
                 "steps after which the mean of their gradients enters the momentum, which then takes its own step");
   }

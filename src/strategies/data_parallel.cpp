@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "comm/allreduce.hpp"
-#include "strategies/outer_exchange.hpp"
+#include "strategies/saturation.hpp"
 
 namespace paragrad::strategies {
 

@@ -28,7 +28,7 @@ struct FedAdamOptions : OuterOptions {
 ///   D = x_avg - x;  m = β1 m + (1-β1) D;  v = β2 v + (1-β2) D²;  x = x + η m/(√v + τ)
 ///
 /// with β1 = 0.9, β2 = 0.99 and v = τ² at first, as published. The local optimisers keep their state. State: 3/N of a model
-/// per worker.
+/// per worker, with compression three models.
 class FedAdam : public OuterOptimiser {
  public:
   FedAdam(const FedAdamOptions& options, const StrategyContext& context)

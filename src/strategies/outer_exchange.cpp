@@ -2,7 +2,7 @@
 
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/scale.hpp"
-#include "core/format.hpp"
+#include "strategies/saturation.hpp"
 
 namespace paragrad::strategies {
 namespace {
@@ -21,7 +21,6 @@ std::unique_ptr<comm::GradientSum> make_sum(const std::string& name, const core:
 }  // namespace
 
 void OuterExchangeOptions::describe(core::OptionList& list) {
-  list.uses("balance");
   list.group("Block updates");
   list.entry(compression_option, compression, comm::compression_catalogue,
              "compression of the workers' displacements in a block (none: models are averaged)")
@@ -51,7 +50,7 @@ void OuterExchange::start(comm::Communicator& comm, std::span<const core::Matrix
   if (!sum_ || comm.size() == 1) return;
   const core::Range all{0, layout.empty() ? 0 : layout.back().range().end};
   sum_->start(comm, layout, {&all, 1});
-  // The sum is a mean. In fp16 displacements of up to 64 are to be told apart down to 6e-8, as means of few samples are.
+  // The sum is a mean: in units of 2^-10, fp16 holds displacements up to 64, with its full 11 bits down to 6e-8.
   sum_->set_samples(0x1p-10);
 }
 
@@ -75,18 +74,6 @@ std::optional<std::uint64_t> OuterExchange::saturated(comm::Communicator& comm) 
 
 void OuterExchange::describe_state(core::StateView& state) {
   if (sum_) sum_->describe_state(state);
-}
-
-Remarks remarks_on_saturation(comm::Worker& worker, std::optional<std::uint64_t> mine, std::string_view elements,
-                              std::string_view option) {
-  if (!mine) return {};
-  auto all = static_cast<double>(*mine);
-  comm::sum_in_rank_order(worker.comm(), {&all, 1});
-  if (all == 0) return {};
-  return {.lines = {core::format("{:.0f} elements of {} exceeded the range of the compression and were cut off: lower the "
-                                 "learning rate, clip gradients, or choose `{}` bf16",
-                                 all, elements, option)},
-          .numbers = {{"saturated", all}}};
 }
 
 Remarks remarks_on_displacements(comm::Worker& worker, std::optional<std::uint64_t> mine) {

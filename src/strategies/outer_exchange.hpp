@@ -22,8 +22,8 @@ struct OuterExchangeOptions {
 ///
 /// Without compression the models are summed by an allreduce, and each worker takes the step, and keeps the state of the
 /// outer optimiser, for the range that it owns there. With compression the workers sum their displacements w_i (x - x_i),
-/// which are small beside the models, as far as they are transmitted, and the mean is x less this sum. Then every worker
-/// knows all of it, owns everything, and keeps x and the whole state. A single worker has nothing to compress.
+/// which are small compared with the models; the mean is x less the sum as transmitted. Every worker then owns everything:
+/// it keeps x and the whole state. A single worker has nothing to compress.
 class OuterExchange {
  public:
   /// stream: of random numbers, one for each part of a model.
@@ -31,8 +31,11 @@ class OuterExchange {
 
   core::Range owned(comm::Communicator& comm, std::size_t length) const;
 
-  /// How the exchange goes on, and why, unless the options say it all.
+  /// How the exchange works, and why, unless the options already say so.
   Remarks explain(const Extent& extent) const;
+
+  /// Whether what the workers find is their mean up to rounding.
+  bool is_exact(const comm::Communicator& comm) const { return allreduce_ != nullptr || comm.size() == 1; }
 
   /// Called before the first exchange, and again when training goes back to another model. layout: of the values.
   void start(comm::Communicator& comm, std::span<const core::Matrix> layout);
@@ -57,12 +60,7 @@ class OuterExchange {
   std::unique_ptr<comm::GradientSum> sum_;      // with compression
 };
 
-/// Remarks on elements that exceeded the range of a compression, those of this worker being `mine`. All workers call it.
-/// option: which chooses the compression of `elements`.
-Remarks remarks_on_saturation(comm::Worker& worker, std::optional<std::uint64_t> mine, std::string_view elements,
-                              std::string_view option);
-
-/// The same for what outer exchanges sent.
+/// Remarks on elements that were too large for the compression, those of this worker being `mine`. All workers call it.
 Remarks remarks_on_displacements(comm::Worker& worker, std::optional<std::uint64_t> mine);
 
 }  // namespace paragrad::strategies

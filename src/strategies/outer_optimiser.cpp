@@ -15,6 +15,7 @@ void OuterStepOptions::describe(core::OptionList& list) {
 }
 
 void OuterOptions::describe(core::OptionList& list) {
+  list.uses("balance");
   OuterExchangeOptions::describe(list);
   StatisticsOptions::describe(list);
 }
@@ -33,7 +34,7 @@ OuterOptimiser::OuterOptimiser(Settings settings, const OuterOptions& options, c
 void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
   exchange_.start(worker.comm(), replica.layout);
   owned_ = exchange_.owned(worker.comm(), replica.parameters.size());
-  statistics_.start(worker, owned_, replica.parameters.size());
+  statistics_.start(worker, owned_, replica.parameters.size(), exchange_.is_exact(worker.comm()));
   model_ = worker.device().allocate(owned_.size());
   momentum_ = worker.device().allocate(owned_.size());
   worker.run(backend::Copy{owned_.of(replica.parameters), model_.span()});

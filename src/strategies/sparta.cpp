@@ -6,7 +6,6 @@
 #include "backend/device_array.hpp"
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/embedding.hpp"
-#include "backend/kernels/scale.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "strategies/model_averaging.hpp"
@@ -23,11 +22,12 @@ struct SpartaOptions : comm::CollectiveOptions {
   void describe(core::OptionList& list) {
     CollectiveOptions::describe(list);
     list.group("Meetings");
-    list.number("mask-share", share, {.least = 0, .most = 1, .without_least = true},
+    list.number("mask-share", share, {.least = 1e-9, .most = 1},
                 "share of the parameters that are averaged after each minibatch");
-    list.choice("mask", mask, {{"random", Mask::random}, {"cycle", Mask::cycle}},
-                "which ones: each with that probability (random), or all in turn, in an order drawn anew when all had "
-                "theirs (cycle)");
+    list.choice(
+        "mask", mask, {{"random", Mask::random}, {"cycle", Mask::cycle}},
+        "choice of the parameters averaged after a minibatch: each with probability `mask-share` (random), or all in "
+        "turn, 1/ceil(1/`mask-share`) of them each time, in a new order for each cycle (cycle)");
   }
 };
 
@@ -74,7 +74,8 @@ class Sparta : public MeetingStrategy {
 
 void Sparta::start(comm::Worker&, Replica& replica) {
   if (replica.parameters.size() > std::size_t{std::numeric_limits<std::int32_t>::max()})
-    throw core::ConfigError("the strategy sparta numbers parameters by 31 bits: choose a smaller model");
+    throw core::ConfigError(
+        "the strategy sparta can train at most 2,147,483,647 parameters: choose a smaller model or another strategy");
   meetings_ = 0;
   own_ = {};
 }
@@ -112,9 +113,7 @@ std::vector<std::int32_t> Sparta::next_of_cycle(std::size_t length) {
 }
 
 void Sparta::average(comm::Worker& worker, std::span<float> values) {
-  allreduce_->reduce_scatter(worker.comm(), values);
-  const core::Range owned = allreduce_->owned(worker.comm(), values.size());
-  worker.run(backend::Scale{static_cast<float>(1.0 / worker.size()), owned.of(values)});
+  reduce_to_mean(worker.comm(), *allreduce_, values, 1, worker.size());
   allreduce_->all_gather(worker.comm(), values);
 }
 

@@ -47,7 +47,7 @@ struct StreamingOptions : OuterExchangeOptions {
 /// applied depends on τ alone, never on when its messages arrive: a slow network delays the workers instead.
 ///
 /// P = 1, τ = 0, α = 0 is DiLoCo, bit for bit. Defaults are DiLoCo's; the paper has lr = 0.4. The model that is evaluated
-/// and saved is x; x of all fragments, and v, are spread over the workers, each holding what it owns in the allreduce. A
+/// and saved is x; x of all fragments, and v, are spread over the workers, each holding what it owns in the exchange. A
 /// worker also holds the largest fragment, and while evaluating its own model.
 class StreamingDiLoCo : public MeetingStrategy {
  public:

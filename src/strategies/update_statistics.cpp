@@ -14,13 +14,16 @@ namespace paragrad::strategies {
 void StatisticsOptions::describe(core::OptionList& list) {
   list.group("Block updates");
   list.flag("update-statistics", statistics,
-            "report the correlation of successive mean updates, and how far the workers' models are apart");
+            "report the correlation of successive mean updates, and how far apart the workers' models are");
 }
 
-void UpdateStatistics::start(comm::Worker& worker, core::Range owned, std::size_t length) {
+void UpdateStatistics::start(comm::Worker& worker, core::Range owned, std::size_t length, bool exact) {
   if (!on_) return;
   owned_ = owned;
-  counts_ = worker.rank() == 0 || owned.size() < length;  // otherwise all workers own everything
+  exact_ = exact;
+  auto all = static_cast<double>(owned.size());
+  comm::sum_in_rank_order(worker.comm(), {&all, 1});
+  copies_ = length > 0 ? all / static_cast<double>(length) : 1;
   update_ = worker.device().allocate(owned.size());
   previous_ = worker.device().allocate(owned.size());
   previous_square_ = correlations_ = spreads_ = 0;
@@ -28,7 +31,7 @@ void UpdateStatistics::start(comm::Worker& worker, core::Range owned, std::size_
 }
 
 void UpdateStatistics::see_own(comm::Worker& worker, std::span<const float> model) {
-  if (on_) worker.run_kernels([&](backend::KernelQueue& queue) { own_square_ = queue.squared_norm(model); });
+  if (on_ && exact_) worker.run_kernels([&](backend::KernelQueue& queue) { own_square_ = queue.squared_norm(model); });
 }
 
 void UpdateStatistics::see_mean(comm::Worker& worker, std::span<const float> average, std::span<const float> model,
@@ -42,9 +45,9 @@ void UpdateStatistics::see_mean(comm::Worker& worker, std::span<const float> ave
       queue.run(backend::Scale{-1, difference});
       queue.run(backend::Add{from, difference});
     }
-    if (counts_)
-      squares = {0, queue.squared_norm(average), queue.squared_norm(update_.span()), queue.squared_norm(previous_.span())};
+    squares = {0, queue.squared_norm(average), queue.squared_norm(update_.span()), queue.squared_norm(previous_.span())};
   });
+  for (double& square : squares) square /= copies_;
   squares[0] = share * own_square_;
   comm::sum_in_rank_order(worker.comm(), squares);
   const auto [models, mean, update, difference] = squares;
@@ -57,13 +60,14 @@ void UpdateStatistics::see_mean(comm::Worker& worker, std::span<const float> ave
 }
 
 Remarks UpdateStatistics::report() const {
-  if (blocks_ == 0) return {};
-  const double spread = spreads_ / static_cast<double>(blocks_);
-  Remarks remarks{.lines = {core::format("before they met, the workers' models differed from their mean by {:.3g} % of its "
-                                         "norm",
-                                         100 * spread)},
-                  .numbers = {{"model_spread", spread}}};
-  if (blocks_ == 1) return remarks;
+  Remarks remarks;
+  if (blocks_ > 0 && exact_) {
+    const double spread = spreads_ / static_cast<double>(blocks_);
+    remarks.lines.push_back(
+        core::format("before they met, the workers' models differed from their mean by {:.3g} % of its norm", 100 * spread));
+    remarks.numbers.emplace_back("model_spread", spread);
+  }
+  if (blocks_ < 2) return remarks;
   const double correlation = correlations_ / static_cast<double>(blocks_ - 1);
   remarks.lines.push_back(core::format("successive mean updates had a correlation of {:.3g}", correlation));
   remarks.numbers.emplace_back("update_correlation", correlation);

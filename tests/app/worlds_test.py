@@ -2,13 +2,14 @@
 """Emulated workers, workers that share a process, and MPI ranks end in the same weights, bit for bit."""
 
 import os
+import re
 import signal
 import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, ROOT, CliTest, run, weights
 
 STRATEGIES = {
     "data_parallel": [],
@@ -120,6 +121,21 @@ class Worlds(CliTest):
                     with self.subTest(compression=compression, strategy=strategy, more=more):
                         self.same_everywhere(3, "--strategy", strategy, "--outer-compression", compression, *more,
                                              ranks=strategy == "diloco" or i % 4 == len(more))
+
+    def test_published_combinations_of_the_strategies_page_run(self):
+        page = (ROOT / "src/strategies/README.md").read_text()
+        rows = re.findall(r"^\| [^|]*\d{4}\)[^|]* \| `(--[^`]*)`", page, re.MULTILINE)
+        self.assertGreaterEqual(len(rows), 4)
+        for row in rows:
+            with self.subTest(options=row):
+                words = row.replace("--outer-delay H", "--outer-delay 5").split()
+                self.same_everywhere(3, *words, *(["--fragment-cut", "packed"] if "streaming_diloco" in row else []))
+
+    def test_groups_within_nodes_sum_models_of_every_strategy_that_takes_outer_steps(self):
+        for strategy in ("diloco", "slowmo", "fed_adam", "streaming_diloco", "bmuf", "sparta"):
+            for collective in ("hierarchical:ring+butterfly", "auto"):
+                with self.subTest(strategy=strategy, collective=collective):
+                    self.same_everywhere(4, "--strategy", strategy, "--collective", collective, "--workers-per-node", "2", ranks=False)
 
     def test_16_bit_gradients_end_in_the_same_weights_through_every_collective_in_all_worlds(self):
         for i, collective in enumerate(COLLECTIVES):

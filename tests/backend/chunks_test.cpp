@@ -141,3 +141,18 @@ TEST_CASE("chunks of other sizes are refused", "[backend]") {
   CHECK_THROWS_AS(encode({1, 65537}, 8), std::logic_error);
   CHECK_THROWS_AS(device->run(DecodeChunks{{4, 16}, std::span(packed).first(72), 0.5f, x}), std::logic_error);
 }
+
+TEST_CASE("a place outside its chunk is refused, and a GPU skips it", "[backend][gpu_kernels]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const ChunkFormat format{1, 5};
+  const std::size_t count = GENERATE(10u, 12u);  // chunks of 5 and perhaps 2 elements, places of three bits
+  std::vector<std::byte> packed(format.packed_bytes(count));
+  const float one = 1;
+  for (std::size_t i = 0; i < format.kept(count); ++i) std::memcpy(packed.data() + 4 * i, &one, 4);
+  const std::uint32_t places = count == 10 ? 2 | 5 << 3 : 2 | 3 << 3 | 4 << 6;  // the last one is none
+  std::memcpy(packed.data() + 4 * format.kept(count), &places, 4);
+  std::vector<float> x(count);
+  CHECK_THROWS_AS(device->run(DecodeChunks{format, packed, 0, x}), std::logic_error);
+  gpu_kernels::decode_chunks(forwards, format, packed.data(), 0, count, x.data());
+  CHECK(std::ranges::count(x, 1.f) == static_cast<std::ptrdiff_t>(format.kept(count)) - 1);
+}

@@ -165,13 +165,13 @@ TEST_CASE("bins beyond three deviations are the last ones, and half a bin goes t
   CHECK(word(coded.packed, 3) == bits(8));
   CHECK(coded.decoded[10] == 8);
   CHECK(coded.decoded[11] == -8);
-  // Mean 1, σ = √2, in 2 bits s = 2.12132034…: 1 ± s/2 are 1.5 and 2.5 from the first bin, and both are 2.
-  const float deviation = std::sqrt(2.f), s = 1.5f * deviation;
-  const std::vector<float> ties{1 - s / 2, 1 + s / 2};
-  const float m = 1, inverse = 1 / static_cast<float>(6 * std::sqrt(double{s} * s / 2) / 4);
-  const auto bin = [&](float u) { return static_cast<std::uint32_t>(std::rint((u - m) * inverse + 2)); };
-  const Coded halves = code(*device, {Code::bins2}, 2, ties);
-  CHECK(word(halves.packed, 4) == (bin(ties[0]) | bin(ties[1]) << 2));
+  // Four pairs of ±1.5 and one of ±3: σ = 2, s = 3. ±1.5 are 2.5 and 1.5 widths from the first bin, and both belong to
+  // bin 2.
+  const Coded halves = code(*device, {Code::bins2}, 10, {1.5f, -1.5f, 1.5f, -1.5f, 3, -3, 1.5f, -1.5f, 1.5f, -1.5f});
+  CHECK(word(halves.packed, 1) == bits(-3));
+  CHECK(word(halves.packed, 2) == bits(0));
+  CHECK(word(halves.packed, 3) == bits(3));
+  CHECK(word(halves.packed, 4) == 0b10'10'10'10'01'11'10'10'10'10);
 }
 
 TEST_CASE("bins of a constant column, of one element and of huge elements lose nothing", "[backend]") {

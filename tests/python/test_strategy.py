@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -73,12 +74,35 @@ def test_a_meeting_that_cannot_be_is_refused(four, monkeypatch, returned, messag
         pg.simulate(**four | {"strategy": strategies.MeetsNever})
 
 
+def test_a_strategy_that_meets_may_say_itself_what_is_shown_and_may_be_frozen(four):
+    class First(strategies.Meets):
+        def show_model(self, worker, replica):
+            pass  # all models are equal
+
+    @dataclass(frozen=True)
+    class Frozen(strategies.Meets):
+        share: float = 1
+
+    hashes = {pg.simulate(**four | {"strategy": strategy}).weights_sha256 for strategy in (strategies.Meets, Frozen())}
+    assert len(hashes) == 1
+    pg.simulate(**four | {"strategy": First})
+
+
+def test_a_meeting_that_nobody_is_called_to_is_refused(four):
+    class Names(strategies.Averaging):
+        def next_meeting(self, round, rounds):
+            return rounds
+
+    with pytest.raises(pg.Error, match="defines next_meeting, but not meet"):
+        pg.simulate(**four | {"strategy": Names})
+
+
 def test_step_and_meet_exclude_each_other(four):
     class Both(strategies.Meets):
         def step(self, worker, replica):
             replica.update()
 
-    with pytest.raises(pg.Error, match="defines step and meet"):
+    with pytest.raises(pg.Error, match="defines both step and meet"):
         pg.simulate(**four | {"strategy": Both})
 
 

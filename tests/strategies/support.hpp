@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/errors.hpp"
 #include "sim/simulation.hpp"
 #include "strategies/strategy.hpp"
+#include "tests/settings.hpp"
 
 namespace paragrad::strategies::testing {
 
@@ -49,23 +49,7 @@ struct StrategyHarness {
   }
 };
 
-/// Those of the settings that the strategy has, also through what it chooses by them: for claims about several strategies.
-inline core::Settings used_by(const std::string& name, const core::Settings& settings) {
-  const core::EntryInfo& info = strategy_entry(name).info;
-  core::Settings used;
-  for (const core::OptionInfo& option : info.options)
-    if (const auto found = settings.find(option.name); found != settings.end()) used.insert(*found);
-  for (const auto& setting : settings) {
-    core::Settings more = used;
-    more.insert(setting);
-    try {
-      core::check_settings(info, "strategy", more);
-      used = more;
-    } catch (const core::ConfigError&) {  // it does not have this one
-    }
-  }
-  return used;
-}
+using test::used_by;
 
 /// The parameters of all workers after `body(worker, harness)`.
 inline std::vector<std::vector<float>> after(int workers, const std::string& name, const core::Settings& options,

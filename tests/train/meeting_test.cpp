@@ -40,6 +40,23 @@ TEST_CASE("streaming_diloco with one fragment, no delay and nothing kept is dilo
   CHECK(result.test.error == expected.test.error);
 }
 
+TEST_CASE("so it is with compressed displacements", "[train]") {
+  test::SmallTask task;
+  task.options.blocks = 4;
+  task.options.optimiser.name = "adamw";
+  core::Settings common{
+      {"outer-compression", GENERATE("bits:1", "e3m0", "statistical:4", "chunk_top_k:8,64,2", "power_sgd:2")},
+      {"outer-learning-rate", 0.5}};
+  if (common["outer-compression"].text() != "power_sgd:2") common["gather-codes"] = GENERATE(false, true);
+  task.options.strategy = "diloco";
+  task.options.strategy_settings = common;
+  const train::Result expected = task.simulate(3);
+  task.options.strategy = "streaming_diloco";
+  common.insert({{"fragments", std::size_t{1}}, {"outer-delay", std::size_t{0}}, {"local-share", 0}});
+  task.options.strategy_settings = common;
+  CHECK(task.simulate(3).parameters_sha256 == expected.parameters_sha256);
+}
+
 TEST_CASE("sparta with all parameters is averaging at every minibatch, bit for bit", "[train]") {
   test::SmallTask task(640);
   const int workers = GENERATE(1, 2, 4);

@@ -10,6 +10,7 @@
 #include "metrics/run_folder.hpp"
 #include "sim/simulation.hpp"
 #include "temporary_folder.hpp"
+#include "tests/settings.hpp"
 #include "train/train.hpp"
 
 namespace paragrad::test {
@@ -43,11 +44,7 @@ inline sim::Platform slow_cluster(int nodes) {
 inline void give(train::TrainingOptions& options, const std::string& name, const core::Setting& value) {
   core::Settings settings = options.strategy_settings;
   settings[name] = value;
-  try {
-    core::check_settings(strategies::strategy_entry(options.strategy).info, "strategy", settings);
-    options.strategy_settings = settings;
-  } catch (const core::ConfigError&) {  // it does not have it
-  }
+  options.strategy_settings = used_by(options.strategy, settings);
 }
 
 /// A temporary folder with a small generated data set of 8 features and 6 classes; gone afterwards.

@@ -22,10 +22,11 @@ struct ChunkNotes {
 
   static ChunkNotes of(Scratch& scratch, const ChunkFormat& format, std::size_t kept) {
     ChunkNotes notes;
+    notes.quantiser =
+        reinterpret_cast<std::byte*>(scratch.take<double>(format.coded ? (quantise_scratch({format.code}, 1) + 7) / 8 : 0));
     notes.values = scratch.take<float>(kept);
     notes.errors = scratch.take<float>(kept);
     notes.places = scratch.take<std::uint32_t>(kept);
-    notes.quantiser = scratch.take<std::byte>(format.coded ? quantise_scratch({format.code}, 1) : 0);
     return notes;
   }
 };
@@ -49,8 +50,7 @@ struct SelectInChunks {
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     for (std::size_t first = block.index * format.chunk; first < count; first += block.blocks * format.chunk) {
       const std::size_t length = std::min(format.chunk, count - first);
-      const std::size_t kept = (format.keep * length + format.chunk - 1) / format.chunk;
-      find_limit(block, shared, u + first, length, static_cast<std::uint32_t>(kept));
+      find_limit(block, shared, u + first, length, static_cast<std::uint32_t>(format.kept_of(length)));
       write(block, shared, first, length);
     }
   }
@@ -71,8 +71,7 @@ struct SelectInChunks {
       const std::uint32_t left = shared.left;
       block.each([](std::uint32_t) {});  // until all have read it
       block.each([&](std::uint32_t value) {
-        std::uint32_t above = 0;
-        for (std::uint32_t larger = value + 1; larger < threads; ++larger) above += shared.counts[larger];
+        const std::uint32_t above = count_above(shared.counts, value);
         if (above >= left || left - above > shared.counts[value]) return;  // all but one
         shared.limit = limit | value << shift;
         shared.left = left - above;
@@ -135,7 +134,7 @@ struct ReturnErrors {
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { residual[places[i]] = errors[i]; }
 };
 
-/// Places beyond the last element are skipped, as a GPU cannot throw.
+/// A place outside its chunk is skipped, as a GPU cannot throw.
 struct AddAtPlaces {
   static constexpr const char* name = "decode_chunks";
   ChunkFormat format;
@@ -149,8 +148,9 @@ struct AddAtPlaces {
     const std::size_t bits = format.place_bits(), bit = i * bits;
     std::uint64_t word = words[bit / 32];
     if (bit % 32 + bits > 32) word |= std::uint64_t{words[bit / 32 + 1]} << 32;
-    const std::size_t place = i / format.keep * format.chunk + (word >> (bit % 32) & ((std::uint64_t{1} << bits) - 1));
-    if (place < count) x[place] += value(i);
+    const std::size_t place = word >> (bit % 32) & ((std::uint64_t{1} << bits) - 1);
+    const std::size_t at = i / format.keep * format.chunk + place;
+    if (place < format.chunk && at < count) x[at] += value(i);
   }
 
  private:

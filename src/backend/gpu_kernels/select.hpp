@@ -97,6 +97,13 @@ struct CountBytes {
   }
 };
 
+/// How many have a larger byte than this one. counts: of each byte.
+PARAGRAD_HOST_DEVICE inline std::uint32_t count_above(const std::uint32_t* counts, std::uint32_t byte) {
+  std::uint32_t above = 0;
+  for (std::uint32_t larger = byte + 1; larger < Selection::bytes; ++larger) above += counts[larger];
+  return above;
+}
+
 /// Determines the next byte of the absolute value sought.
 struct ChooseByte {
   static constexpr const char* name = "select_largest: choice";
@@ -116,8 +123,7 @@ struct ChooseByte {
       if (value == 0) shared.left = *selection.left;
     });
     block.each([&](std::uint32_t value) {
-      std::uint32_t above = 0;
-      for (std::uint32_t larger = value + 1; larger < threads; ++larger) above += shared.counts[larger];
+      const std::uint32_t above = count_above(shared.counts, value);
       if (above >= shared.left || shared.left - above > shared.counts[value]) return;  // all but one
       *selection.limit |= value << (24 - 8 * pass);
       *selection.left = shared.left - above;

@@ -70,7 +70,9 @@ void DecodeChunks::reference() const {
     const std::size_t from = value_bytes + i * bits / 32 * 4;
     std::memcpy(&word, packed.data() + from, std::min<std::size_t>(8, packed.size() - from));
     const std::size_t place = word >> (i * bits % 32) & ((std::uint64_t{1} << bits) - 1);
-    x[i / format.keep * format.chunk + place] += values[i];
+    const std::size_t at = i / format.keep * format.chunk + place;
+    if (place >= format.chunk || at >= x.size()) throw std::logic_error("decode_chunks: a place lies outside its chunk");
+    x[at] += values[i];
   }
 }
 

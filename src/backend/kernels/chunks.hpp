@@ -23,7 +23,7 @@ struct ChunkFormat {
   bool coded = false;     ///< values are in `code`
   Code code = Code::bins2;
 
-  std::size_t kept_of(std::size_t length) const { return (keep * length + chunk - 1) / chunk; }
+  PARAGRAD_HOST_DEVICE std::size_t kept_of(std::size_t length) const { return (keep * length + chunk - 1) / chunk; }
   std::size_t kept(std::size_t count) const { return count / chunk * keep + kept_of(count % chunk); }
   PARAGRAD_HOST_DEVICE std::size_t place_bits() const {
     return chunk <= 2 ? 1 : static_cast<std::size_t>(std::bit_width(chunk - 1));
@@ -36,6 +36,8 @@ struct ChunkFormat {
   }
 
   void check(KernelId id, std::size_t packed, std::size_t count) const {
+    constexpr std::uint64_t most = 0xFFFFFFFF;  // places in the whole array are uint32
+    if (count > most) throw std::logic_error("chunks: more elements than places can name");
     if (keep == 0 || keep > chunk || chunk > 65536) throw std::logic_error("chunks: keep or chunk is out of range");
     expect_size(id, "packed", packed, packed_bytes(count));
   }
@@ -91,7 +93,7 @@ struct DecodeChunks {
   KernelCost cost() const {
     return streaming_cost(2 * format.kept(x.size()) + (keep == 0 ? x.size() : 0), 1, 1, packed.size());
   }
-  /// Of places beyond the last element the first is a contract violation.
+  /// A place outside its chunk is a contract violation.
   void reference() const;
 
   static Example<DecodeChunks> example(ExampleMemory& memory, std::size_t count) {

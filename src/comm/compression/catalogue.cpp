@@ -35,7 +35,8 @@ void LossyOptions::describe(core::OptionList& list) {
   list.group("Gradient exchange");
   list.flag("error-feedback", error_feedback, "add the compression error of each gradient to the next one");
   list.number("error-decay", error_decay, {.least = 0, .most = 1, .without_least = true},
-              "factor of a kept compression error before the next gradient is added (1: nothing is forgotten)")
+              "factor by which the kept compression error is multiplied before the next gradient is added (1: all of it is "
+              "kept)")
       .when(error_feedback, "has no effect without `error-feedback`")
       .off("1");
 }
@@ -48,7 +49,7 @@ void CodecOptions::describe(core::OptionList& list) {
   LossyOptions::describe(list);
   list.flag(
       "gather-codes", gather_codes,
-      "send the compressed gradient of each worker to all others, which sum up: N/2 times the bytes, but the sum is not "
+      "send each worker's compressed gradient to all others, which add them up: N/2 times the bytes, but the sum is not "
       "compressed again");
 }
 

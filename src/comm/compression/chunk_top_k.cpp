@@ -54,7 +54,7 @@ backend::ChunkFormat format_of(std::string_view parameter) {
   backend::ChunkFormat format;
   format.chunk = parse_parameter<std::size_t>(parts[1], {.least = 1, .most = 65536});
   format.keep = parse_parameter<std::size_t>(parts[0], {.least = 1, .most = format.chunk});
-  const auto bits = parts.size() == 3 ? parse_parameter<std::size_t>(parts[2], {}) : 32;
+  const auto bits = parts.size() == 3 ? parse_parameter<std::size_t>(parts[2], {.least = 2, .most = 32}) : 32;
   if (bits != 2 && bits != 4 && bits != 32)
     throw core::ConfigError(core::format("values of {} bits are not supported in chunk_top_k: choose 2, 4 or 32", bits));
   format.coded = bits != 32;

@@ -23,8 +23,8 @@ enum class Grain { element, column, matrix };
 /// calls in the same order and end with the same bits.
 ///
 /// With error feedback each worker keeps the compression error and adds it to its next gradient, so that nothing is lost in
-/// the long run (Seide, Fu, Droppo, Li & Yu, Interspeech 2014). The error is kept in units of the gradient: a lower learning
-/// rate applies to it as well.
+/// the long run, unless the error decays (Seide, Fu, Droppo, Li & Yu, Interspeech 2014). The error is kept in units of the
+/// gradient: a lower learning rate applies to it as well.
 class GradientSum {
  public:
   virtual ~GradientSum() = default;

@@ -103,7 +103,8 @@ struct FormatOptions : CodecOptions {
 
   void describe(core::OptionList& list) {
     CodecOptions::describe(list);
-    list.described("gather-codes").when(exchange.collective.empty(), "has no effect with a `collective`, which adds codes");
+    list.described("gather-codes")
+        .when(exchange.collective.empty(), "has no effect with `collective`, whose messages already carry sums of codes");
     exchange.describe(list);
     list.described("collective")
         .without_default("none: each worker sums its share of the gradient in float32, and rounds the sum");

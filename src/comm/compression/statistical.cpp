@@ -21,7 +21,8 @@ Entry statistical_entry() {
   return {{.name = "statistical",
            .parameter = ":BITS",
            .example = ":2",
-           .summary = "the means of 4 or 16 bins within 3 standard deviations of a matrix's mean, in 2 or 4 bits",
+           .summary = "the means of 4 or 16 bins within 3 standard deviations of the mean of up to 65,536 elements of a "
+                      "matrix, in 2 or 4 bits",
            .source = "MuLoCo: Thérien et al., 2025",
            .options = core::options_of<CodecOptions>()},
           [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {

@@ -99,7 +99,9 @@ def check_likeness(given: Strategy, made: Strategy) -> None:
 
 def check_that_it_exchanges(kind: type[Strategy]) -> None:
     if hasattr(kind, "step") and hasattr(kind, "meet"):
-        raise Error(f"the strategy {kind.__qualname__} defines step and meet: workers that exchange gradients do not train on their own")
+        raise Error(f"the strategy {kind.__qualname__} defines both step and meet: leave one out")
+    if kind.next_meeting is not Strategy.next_meeting and not hasattr(kind, "meet"):
+        raise Error(f"the strategy {kind.__qualname__} defines next_meeting, but not meet: define meet too, or leave next_meeting out")
     if hasattr(kind, "step") or hasattr(kind, "meet") or kind.synchronise is not Strategy.synchronise:
         return
     own = [name for name in dir(kind) if not hasattr(Strategy, name)]

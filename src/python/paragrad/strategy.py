@@ -14,9 +14,9 @@ class Strategy:
     """How workers agree on one model. Derive from it, define what you need, and give the class as `strategy`.
 
     Every worker has an object of its own, and all make the same calls in the same order. They reach each other only through
-    `worker`. A class with `step` exchanges the gradient of every minibatch; the workers of any other one train on their own
-    between two calls of `synchronise`, or of `meet`, which a class may define to let them meet within a block as well,
-    `meet(worker, replica, samples)`: define one of these. One worker makes the same calls as several. The fields of a dataclass are
+    `worker`. A class with `step` exchanges the gradient of every minibatch. The workers of any other class train on their own and
+    meet in `synchronise`, after each block, or in `meet(worker, replica, samples)`, after the minibatches that `next_meeting`
+    names. Define at least one of the three; `step` and `meet` exclude each other. One worker makes the same calls as several. The fields of a dataclass are
     its options, which the run records as JSON: numbers, strings, and lists and dicts of these. Each worker's object is made from them.
 
     `replica.parameters` and `replica.gradient` are NumPy arrays that share the worker's memory: change them in place.
@@ -41,14 +41,15 @@ class Strategy:
         """Puts the model that is to be scored and saved into the parameters, the same at all workers. With `meet` it is the mean
         of the workers' models, unless the class says otherwise."""
         if hasattr(self, "meet"):
-            self._own_model = replica.parameters.copy()
+            vars(self)["_own_model"] = replica.parameters.copy()  # also of a frozen dataclass
             worker.allreduce(replica.parameters)
             worker.scale(replica.parameters, 1 / worker.size)
 
     def resume_work(self, worker: Worker, replica: Replica) -> None:
         """Undoes show_model."""
-        if hasattr(self, "meet"):
-            replica.parameters[:] = self._own_model
+        own = vars(self).pop("_own_model", None)
+        if own is not None:
+            replica.parameters[:] = own
 
     def state(self) -> dict[str, numpy.ndarray]:
         """The float32 arrays, by name, that are saved with the model (`checkpoint_every`) and restored when the run is resumed.
