@@ -45,14 +45,18 @@ class DelayedNesterov : public LocalOptimiser {
   float keep(const Step&) const override { return 0; }
   bool descends() const override { return false; }
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
-  void begin_step() override { steps_ = std::fmod(steps_, every_) + 1; }
+  void begin_step() override {
+    steps_ = std::fmod(steps_, every_) + 1;
+    momentum_is_due_ = steps_ >= every_;
+  }
 
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override {
     const auto part = static_cast<float>(1 / every_);
     const std::span<float> sum = range.of(sum_.span()), velocity = range.of(velocity_.span()), w = range.of(parameters);
     queue.run(backend::Descend{step.rate * part, step.decay, range.of(gradients()), w});
     queue.run(backend::Add{range.of(gradients()), sum});
-    if (steps_ < every_) return;
+    if (!momentum_is_due_) return;
+    if (range.begin == 0) momentum_is_due_ = false;  // the last range: what is counted between steps is a cheap one
     queue.run(backend::Scale{step.momentum, velocity});
     queue.run(backend::Descend{-part, 0, sum, velocity});
     queue.run(backend::Descend{step.rate * step.momentum, 0, velocity, w});
@@ -73,9 +77,10 @@ class DelayedNesterov : public LocalOptimiser {
  private:
   double every_;
   core::Arena gradients_;
-  core::Arena sum_;       // b
-  core::Arena velocity_;  // v
-  double steps_ = 0;      // since the momentum's last step, the present one included; a double, for the StateView
+  core::Arena sum_;               // b
+  core::Arena velocity_;          // v
+  double steps_ = 0;              // since the momentum's last step, the present one included; a double, for the StateView
+  bool momentum_is_due_ = false;  // in the step that has begun
 };
 
 }  // namespace

@@ -78,7 +78,8 @@ class LocalOptimiser {
   /// Called before the updates of a minibatch.
   virtual void begin_step() {}
 
-  /// Updates a finished range of the parameters by kernels alone, and changes nothing else. The ranges of a minibatch come
+  /// Updates a finished range of the parameters by kernels alone, and changes nothing of the state. Called outside a step to
+  /// count its work, which no step may fall below. The ranges of a minibatch come
   /// from the end of the parameters to their beginning and cover them once.
   virtual void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) = 0;
 

@@ -71,7 +71,7 @@ struct EncodeChunks {
   }
   /// That of SparseLoCo.
   static ChunkFormat example_format(std::size_t count) {
-    const std::size_t chunk = std::min<std::size_t>(count, 4096);
+    const std::size_t chunk = std::clamp<std::size_t>(count, 1, 4096);
     return {std::min<std::size_t>(chunk, 64), chunk, true};
   }
 };

@@ -89,9 +89,9 @@ struct PlaceRowsOf {
     table[static_cast<std::size_t>(tokens[i / width]) * width + i % width] = x[i];
   }
   static Example<PlaceRowsOf> example(ExampleMemory& memory, std::size_t count) {
-    const std::size_t width = std::min<std::size_t>(count, 64);
-    return [=, &memory] {
-      return PlaceRowsOf{width, memory.labels(1), memory.activations(0, width), memory.parameters(width)};
+    const std::size_t width = std::min<std::size_t>(count, 64), rows = count / width;
+    return [=, &memory] {  // all to one place: whatever is there in the end
+      return PlaceRowsOf{width, memory.labels(rows), memory.activations(0, rows * width), memory.parameters(width)};
     };
   }
 };
