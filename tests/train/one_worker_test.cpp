@@ -142,7 +142,7 @@ struct EqualSamples : test::SmallTask {
       moved = std::max(moved, std::abs(static_cast<double>(expected[i]) - static_cast<double>(before[i])));
     }
     CAPTURE(weights, expected, before);
-    CHECK(moved > 1e-4);
+    CHECK(moved > 1e-5);
     CHECK(difference < 0.02 * moved);
   }
 };
