@@ -231,8 +231,7 @@ void add_streams(std::vector<Case>& cases, std::size_t n) {
         device.run(ScatterAdd{packed, 0, desk.out(n)});
       });
   for (const bool remember : {false, true})
-    for (const ChunkFormat& format :
-         {ChunkFormat{1, 1}, ChunkFormat{3, 17}, ChunkFormat{3, 17, true}, ChunkFormat{64, 4096, true, Code::bins4}})
+    for (const ChunkFormat& format : {ChunkFormat{40, 700}, ChunkFormat{64, 4096, true, Code::bins4}})
       add(core::format("encode_chunks {} of {}", format.keep, format.chunk), [=](Device& device, Desk& desk) {
         const auto x = desk.in(n), residual = desk.in(remember ? n : 0);
         const auto packed = desk.bytes_out(format.packed_bytes(n));
