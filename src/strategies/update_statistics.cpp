@@ -40,11 +40,10 @@ void UpdateStatistics::see_mean(comm::Worker& worker, std::span<const float> ave
   std::array<double, 4> squares{};  // of models, their mean, the update, and its difference from the previous one
   worker.run_kernels([&](backend::KernelQueue& queue) {
     queue.run(backend::Copy{average, update_.span()});
-    for (const auto& [from, difference] :  // the signs do not matter
-         {std::pair(model, update_.span()), std::pair(std::span<const float>(update_.span()), previous_.span())}) {
-      queue.run(backend::Scale{-1, difference});
-      queue.run(backend::Add{from, difference});
-    }
+    queue.run(backend::Scale{-1, update_.span()});  // the sign does not matter
+    queue.run(backend::Add{model, update_.span()});
+    queue.run(backend::Scale{-1, previous_.span()});
+    queue.run(backend::Add{update_.span(), previous_.span()});
     squares = {0, queue.squared_norm(average), queue.squared_norm(update_.span()), queue.squared_norm(previous_.span())};
   });
   for (double& square : squares) square /= copies_;

@@ -12,6 +12,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/compression/striped.hpp"
+#include "comm/compression_support.hpp"
 #include "comm/contributions.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -22,92 +23,7 @@ using namespace paragrad;
 using comm::Communicator;
 using comm::GradientSum;
 using comm::Grain;
-
-namespace {
-
-const std::vector<core::Matrix> layout{{0, {33, 7}}, {231, {33, 1}}, {264, {5, 33}}, {429, {5, 1}}, {434, {64, 3}}};
-constexpr std::size_t length = 434 + 192;
-const std::vector<core::Range> buckets{{429, length}, {0, 429}};  // last layer first
-
-/// The catalogue's lossy compressions, with examples of their parameters, and more of them.
-std::vector<std::string> lossy_ones() {
-  std::vector<std::string> names{
-      "bits:2", "bits:4", "bits:8", "bits:16", "top_k:0.05", "chunk_top_k:3,16", "chunk_top_k:5,64,4"};
-  for (const core::EntryInfo& entry : comm::compression_catalogue().entries)
-    if (entry.name != "none") names.push_back(entry.name + entry.example);
-  return names;
-}
-
-float gradient_of(int step, int worker, std::size_t i) {
-  const core::RandomStream random(7, core::Purpose::generator, static_cast<std::uint32_t>(100 * step + worker));
-  return static_cast<float>(random.normal(i) * (i % 33 == 0 ? 5 : 0.1) + (i % 7 == 0 ? 0.05 : 0));
-}
-
-/// What came of a few steps of some workers.
-struct Outcome {
-  std::vector<std::vector<float>> sums;  // [workers] of the last step
-  std::vector<double> delivered;         // [length] all sums of all steps, of worker 0
-  std::vector<double> wanted;            // [length] and what they stand for
-  double kept = 0;                       // all that is left out in the end
-  std::vector<std::uint64_t> bytes;      // [workers] sent
-};
-
-Outcome sum_up(int workers, int steps, const std::function<std::unique_ptr<GradientSum>()>& make) {
-  Outcome outcome;
-  outcome.sums.resize(static_cast<std::size_t>(workers));
-  outcome.bytes.resize(static_cast<std::size_t>(workers));
-  outcome.delivered.assign(length, 0);
-  outcome.wanted.assign(length, 0);
-  for (int step = 0; step < steps; ++step)
-    for (int worker = 0; worker < workers; ++worker)
-      for (std::size_t i = 0; i < length; ++i) outcome.wanted[i] += gradient_of(step, worker, i);
-  std::mutex mutex;
-  comm::testing::run_threads(workers, [&](Communicator& comm) {
-    const auto sum = make();
-    sum->start(comm, layout, buckets);
-    std::vector<float> gradient(length);
-    for (int step = 0; step < steps; ++step) {
-      for (std::size_t i = 0; i < length; ++i) gradient[i] = gradient_of(step, comm.rank(), i);
-      for (const core::Range bucket : buckets) (*sum)(comm, bucket, gradient);
-      if (comm.rank() == 0)
-        for (std::size_t i = 0; i < length; ++i) outcome.delivered[i] += gradient[i];
-    }
-    core::StateView state;
-    sum->describe_state(state);
-    const std::lock_guard lock(mutex);
-    outcome.sums[static_cast<std::size_t>(comm.rank())] = gradient;
-    outcome.bytes[static_cast<std::size_t>(comm.rank())] = comm.traffic().sent_bytes;
-    for (const auto& array : state.arrays)
-      if (array.name.ends_with("residual"))
-        for (const float value : array.values) outcome.kept += value;
-  });
-  return outcome;
-}
-
-Outcome sum_up(int workers, int steps, const std::string& name, const core::Settings& settings = {}) {
-  return sum_up(workers, steps, [&] { return comm::make_gradient_sum(name, settings); });
-}
-
-double total(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.); }
-
-/// Writes floats as they are: what is left is the order of the sums.
-class Verbatim : public comm::compression::Codec {
- public:
-  Grain grain() const override { return Grain::column; }
-  std::size_t bytes(const comm::compression::Stripe& stripe) const override { return stripe.range.size() * sizeof(float); }
-  void encode(backend::KernelQueue& queue, const comm::compression::Stripe&, std::span<const float> x, std::span<float>,
-              std::span<std::byte> packed) const override {
-    queue.run(backend::Copy{x, {reinterpret_cast<float*>(packed.data()), x.size()}});
-  }
-  void decode(backend::KernelQueue& queue, const comm::compression::Stripe&, std::span<const std::byte> packed, float keep,
-              std::span<float> x) const override {
-    const std::span<const float> values{reinterpret_cast<const float*>(packed.data()), x.size()};
-    if (keep == 0) queue.run(backend::Fill{0, x});
-    queue.run(backend::Add{values, x});
-  }
-};
-
-}  // namespace
+using namespace paragrad::comm::testing;
 
 TEST_CASE("what is sent and what is kept is all there was", "[comm][compression]") {
   const std::string name = GENERATE(from_range(lossy_ones()));
@@ -186,51 +102,6 @@ TEST_CASE("a gradient is cut between columns or matrices", "[comm][compression]"
     }
     CHECK(covered == to - from);
   }
-}
-
-TEST_CASE("codes that are gathered are summed in rank order, once encoded", "[comm][compression]") {
-  const int workers = GENERATE(1, 2, 5);
-  const Outcome gathered = sum_up(workers, 1, [] {
-    return comm::compression::sum_of_codes(std::make_unique<Verbatim>(), {{false}, true});
-  });
-  const Outcome server = sum_up(workers, 1, "none", {{"collective", "parameter_server"}});
-  CHECK(gathered.sums == server.sums);
-  const auto others = static_cast<std::uint64_t>(workers - 1);
-  for (const std::uint64_t sent : gathered.bytes) CHECK(sent == others * length * sizeof(float));
-}
-
-TEST_CASE("gathered codes leave what each worker left out, and no error of the sum", "[comm][compression]") {
-  const std::string name =
-      GENERATE("bits:1", "bits:4", "top_k:0.05", "chunk_top_k:3,16", "e3m0", "statistical:2", "statistical:4", "bf16");
-  const int workers = GENERATE(1, 3);
-  CAPTURE(name, workers);
-  const Outcome gathered = sum_up(workers, 12, name, {{"gather-codes", true}});
-  CHECK(total(gathered.delivered) + gathered.kept == Approx(total(gathered.wanted)).margin(2e-3));
-  for (const auto& sum : gathered.sums) CHECK(sum == gathered.sums.front());
-  const Outcome once = sum_up(workers, 1, name, {{"gather-codes", true}}), twice = sum_up(workers, 1, name);
-  const auto error = [](const Outcome& outcome) {
-    double sum = 0;
-    for (std::size_t i = 0; i < length; ++i) sum += std::pow(outcome.delivered[i] - outcome.wanted[i], 2);
-    return sum;
-  };
-  if (!name.starts_with("statistical"))  // which has more means where matrices are cut into stripes
-    CHECK(error(once) <= error(twice));
-}
-
-TEST_CASE("a kept error fades by its decay before the next gradient is added", "[comm][compression]") {
-  const std::string name = GENERATE("bits:1", "top_k:0.05", "e3m0", "statistical:2", "power_sgd:2", "fp16");
-  const bool gathered = GENERATE(false, true);
-  CAPTURE(name, gathered);
-  core::Settings settings{{"gather-codes", gathered}};
-  if (name == "fp16" && !gathered && GENERATE(false, true)) settings["collective"] = "ring";  // which adds codes
-  const auto sum_of = [&](double decay, bool feedback) {
-    settings["error-decay"] = decay;
-    settings["error-feedback"] = feedback;
-    return sum_up(2, 2, name, settings).sums;
-  };
-  CHECK(sum_of(1e-30, true) == sum_of(1, false));  // so little that it is rounded away
-  CHECK(sum_of(0.5, true) != sum_of(1, false));
-  CHECK(sum_of(0.5, true) != sum_of(1, true));
 }
 
 TEST_CASE("with all elements or a full rank nothing is left out", "[comm][compression]") {

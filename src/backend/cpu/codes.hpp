@@ -213,6 +213,19 @@ Integers spread(std::uint64_t word) {
   return ((first_bit < 32 ? low : high) << left) >> (32 - bits);
 }
 
+/// Codes of 2 or 4 bits of one vector; loaded, they are extended by their sign.
+template <std::size_t bits>
+void store_codes(Integers codes, std::byte* to) {
+  const std::uint64_t word = squeezed<bits>(codes);
+  std::memcpy(to, &word, lanes * bits / 8);
+}
+template <std::size_t bits>
+Integers load_codes(const std::byte* from) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, lanes * bits / 8);
+  return spread<bits>(word);
+}
+
 /// The largest |u|, as bits, among which NaN is the largest.
 template <bool remembers>
 float largest_of(const Column<remembers>& column) {
@@ -280,8 +293,7 @@ class Multiples {
       const Narrow narrow = __builtin_convertvector(codes, Narrow);
       std::memcpy(to, &narrow, part_bytes);
     } else {
-      const std::uint64_t word = squeezed<bits>(codes);
-      std::memcpy(to, &word, part_bytes);
+      store_codes<bits>(codes, to);
     }
   }
 
@@ -292,9 +304,7 @@ class Multiples {
       if constexpr (bits == 8) return widened(narrow);
       return __builtin_convertvector(narrow, Integers);
     } else {
-      std::uint64_t word = 0;
-      std::memcpy(&word, from, part_bytes);
-      return spread<bits>(word);
+      return load_codes<bits>(from);
     }
   }
 

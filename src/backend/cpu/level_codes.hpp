@@ -13,19 +13,6 @@
 /// Codes of backend/quantiser.hpp that stand for levels at unequal distances: see codes.hpp.
 namespace paragrad::backend::cpu {
 
-/// Codes of 2 or 4 bits of one vector.
-template <std::size_t bits>
-void store_codes(Integers codes, std::byte* to) {
-  const std::uint64_t word = squeezed<bits>(codes);
-  std::memcpy(to, &word, lanes * bits / 8);
-}
-template <std::size_t bits>
-Integers load_codes(const std::byte* from) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, lanes * bits / 8);
-  return spread<bits>(word) & ((1 << bits) - 1);
-}
-
 /// bins2 and bins4: the means of bins.
 template <Code code>
 class Bins {
@@ -66,7 +53,8 @@ class Bins {
     Group group;
     for (std::size_t p = 0; p < group_vectors; ++p) {
       const Integers codes = load_codes<bits>(words + p * lanes * bits / 8);
-      for (std::size_t l = 0; l < lanes; ++l) group.part[p][l] = means_[static_cast<std::size_t>(codes[l])];
+      for (std::size_t l = 0; l < lanes; ++l)
+        group.part[p][l] = means_[static_cast<std::size_t>(codes[l] & ((1 << bits) - 1))];
     }
     return group;
   }

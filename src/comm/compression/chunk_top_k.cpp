@@ -1,8 +1,8 @@
 #include <vector>
 
 #include "backend/kernels/chunks.hpp"
+#include "comm/compression/array_codec.hpp"
 #include "comm/compression/entry.hpp"
-#include "comm/compression/striped.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -11,38 +11,21 @@ namespace {
 
 /// The largest elements of each chunk of each matrix with their places (SparseLoCo: Sarfi et al., arXiv 2508.15706). A
 /// matrix that is no longer than a chunk keeps its share.
-class ChunkTopK : public Codec {
+class ChunkTopK : public ArrayCodec {
  public:
   explicit ChunkTopK(const backend::ChunkFormat& format) : format_(format) {}
 
-  Grain grain() const override { return Grain::column; }
-
-  std::size_t bytes(const Stripe& stripe) const override {
-    std::size_t sum = 0;
-    for (const core::Matrix& matrix : stripe.matrices) sum += format_.packed_bytes(matrix.shape.size());
-    return sum;
-  }
-
-  void encode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
-              std::span<std::byte> packed) const override {
-    for (const core::Matrix& matrix : stripe.matrices) {
-      const std::size_t bytes = format_.packed_bytes(matrix.shape.size());
-      queue.run(backend::EncodeChunks{format_, matrix.range().of(x),
-                                      residual.empty() ? residual : matrix.range().of(residual), packed.first(bytes)});
-      packed = packed.subspan(bytes);
-    }
-  }
-
-  void decode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const std::byte> packed, float keep,
-              std::span<float> x) const override {
-    for (const core::Matrix& matrix : stripe.matrices) {
-      const std::size_t bytes = format_.packed_bytes(matrix.shape.size());
-      queue.run(backend::DecodeChunks{format_, packed.first(bytes), keep, matrix.range().of(x)});
-      packed = packed.subspan(bytes);
-    }
-  }
-
  private:
+  std::size_t bytes_of(const core::Matrix& matrix) const override { return format_.packed_bytes(matrix.shape.size()); }
+  void encode_array(backend::KernelQueue& queue, const core::Matrix&, std::span<const float> x, std::span<float> residual,
+                    std::span<std::byte> packed) const override {
+    queue.run(backend::EncodeChunks{format_, x, residual, packed});
+  }
+  void decode_array(backend::KernelQueue& queue, const core::Matrix&, std::span<const std::byte> packed, float keep,
+                    std::span<float> x) const override {
+    queue.run(backend::DecodeChunks{format_, packed, keep, x});
+  }
+
   backend::ChunkFormat format_;
 };
 

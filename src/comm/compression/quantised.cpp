@@ -6,9 +6,9 @@
 #include "backend/kernels/quantise.hpp"
 #include "backend/quantiser.hpp"
 #include "comm/allreduce.hpp"
+#include "comm/compression/array_codec.hpp"
 #include "comm/compression/entry.hpp"
 #include "comm/compression/short_floats.hpp"
-#include "comm/compression/striped.hpp"
 #include "comm/compression/unit_of_means.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -18,17 +18,9 @@ namespace {
 
 /// Few bits per element, quantised column by column, see backend/quantiser.hpp. Columns are CNTK's: all weights that leave
 /// one input.
-class Quantised : public Codec {
+class Quantised : public ArrayCodec {
  public:
   explicit Quantised(const backend::Quantiser& quantiser) : quantiser_(quantiser) {}
-
-  Grain grain() const override { return Grain::column; }
-
-  std::size_t bytes(const Stripe& stripe) const override {
-    std::size_t sum = 0;
-    for (const core::Matrix& matrix : stripe.matrices) sum += bytes_of(matrix);
-    return sum;
-  }
 
   void start(backend::Device& device) override {
     if (quantiser_.code != backend::Code::fp16 || memory_.size() > 0) return;
@@ -41,29 +33,17 @@ class Quantised : public Codec {
     return backend::value_at(device, count_.data());
   }
 
-  void encode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
-              std::span<std::byte> packed) const override {
-    for (const core::Matrix& matrix : stripe.matrices) {
-      const auto [rows, columns] = matrix.shape;
-      queue.run(backend::Quantise{quantiser_, rows, columns, matrix.range().of(x),
-                                  residual.empty() ? residual : matrix.range().of(residual), packed.first(bytes_of(matrix)),
-                                  count_});
-      packed = packed.subspan(bytes_of(matrix));
-    }
-  }
-
-  void decode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const std::byte> packed, float keep,
-              std::span<float> x) const override {
-    for (const core::Matrix& matrix : stripe.matrices) {
-      const auto [rows, columns] = matrix.shape;
-      queue.run(backend::Dequantise{quantiser_, rows, columns, packed.first(bytes_of(matrix)), keep, matrix.range().of(x)});
-      packed = packed.subspan(bytes_of(matrix));
-    }
-  }
-
  private:
-  std::size_t bytes_of(const core::Matrix& matrix) const {
+  std::size_t bytes_of(const core::Matrix& matrix) const override {
     return quantiser_.packed_bytes(matrix.shape.rows, matrix.shape.columns);
+  }
+  void encode_array(backend::KernelQueue& queue, const core::Matrix& matrix, std::span<const float> x,
+                    std::span<float> residual, std::span<std::byte> packed) const override {
+    queue.run(backend::Quantise{quantiser_, matrix.shape.rows, matrix.shape.columns, x, residual, packed, count_});
+  }
+  void decode_array(backend::KernelQueue& queue, const core::Matrix& matrix, std::span<const std::byte> packed, float keep,
+                    std::span<float> x) const override {
+    queue.run(backend::Dequantise{quantiser_, matrix.shape.rows, matrix.shape.columns, packed, keep, x});
   }
 
   backend::Quantiser quantiser_;
