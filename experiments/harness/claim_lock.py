@@ -9,9 +9,10 @@ from typing import Any
 
 from config import (BOUNDS, EXPERIMENTS, RESTORE, ROOT, UserError, any_of, applies, git, is_judged, parse_json, read_json, read_toml,
                     spelled_out)
-from grammar import named, runs_of
+from grammar import named
 from published import read_table
 from records import Record
+from terms import terms_of
 
 Entry = dict[str, Any]
 
@@ -103,7 +104,12 @@ def is_known(name: str, entry: Entry) -> bool:
         _, rows = read_table(folder / entry.get("file", "published.csv"))
         published = {row[entry.get("key", "run")] for row in rows if any_of(entry.get("rows", ["*"]), row[entry.get("key", "run")])}
         return any(published & runs for runs in known)
-    return any(set(runs_of(claim)) <= runs for claim in spelled_out(entry) for runs in known)
+    return any(judges(claim, runs) for claim in spelled_out(entry) for runs in known)
+
+
+def judges(claim: dict[str, Any], runs: set[str]) -> bool:
+    """Whether the runs have a run of each of the claim's sides."""
+    return all(not runs.isdisjoint(term.among(runs)) for term in terms_of(claim))
 
 
 def shown(value: Any) -> str:

@@ -11,7 +11,8 @@ PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 def derived(run: Run, options: Options, recorded: dict[str, Any]) -> dict[str, Any]:
-    """workers, epoch_s, samples_per_s and bus_bytes_per_s, each if the options alone decide how much the run trains or exchanges."""
+    """workers; epoch_s, samples_per_s and bus_bytes_per_s, each if the options alone decide how much the run trains or exchanges; and what
+    becomes of an update with an outer momentum."""
     if run.command not in ("simulate", "collective"):
         return {}
     workers = number(options, "workers")
@@ -24,6 +25,18 @@ def derived(run: Run, options: Options, recorded: dict[str, Any]) -> dict[str, A
             found["epoch_s"] = recorded["training_s"] / epochs
         if samples := samples_of(options):
             found["samples_per_s"] = samples / recorded["training_s"]
+    return found | outer_weights(options, recorded)
+
+
+def outer_weights(options: Options, recorded: dict[str, Any]) -> dict[str, float]:
+    """How often diloco's Nesterov momentum counts a mean update: at once; in the end (outer_gain); and in the end if the following updates
+    correlate with it as strongly as successive ones did (aligned_gain)."""
+    if not all(isinstance(options.get(name), (int, float)) for name in ("outer-learning-rate", "outer-momentum")):
+        return {}
+    rate, momentum = options["outer-learning-rate"], options["outer-momentum"]
+    found = {"at_once": rate * (1 + momentum), "outer_gain": rate / (1 - momentum)}
+    if "update_correlation" in recorded:
+        found["aligned_gain"] = rate * (1 + momentum / (1 - momentum * recorded["update_correlation"]))
     return found
 
 

@@ -12,6 +12,7 @@ from config import BOUNDS, STATED, Run, UserError, all_runs, any_of, filled, is_
 from paragrad.runs import AFTER
 from results import is_relative
 from schema import CONFIG, Kind
+from terms import Term, read_term
 
 # Options that a run cannot have, and why.
 NOT_OF_RUNS = {
@@ -275,21 +276,22 @@ def check_claim(claim: Config, config: Config, runs: dict[str, list[Run]]) -> No
         raise Mistake(f"{what} uses {{{error.args[0]}}}, but each has no such list") from error
     for name in claim.get("sizes", config["size"]):
         here = [run.name for run in runs[name]]
-        for run in (run for one in claims for run in runs_of(one)):
-            if run not in here:
-                raise unknown(f"{what} refers to a run that size {name} does not have,", run, here)
+        for term in (term for one in claims for term in checked_terms(one)):
+            if term.form:
+                check_patterns(f"{what}, size {name}", term.form, [term.runs], here)
+            elif term.runs not in here:
+                raise unknown(f"{what} refers to a run that size {name} does not have,", term.runs, here)
 
 
-def runs_of(claim: Config) -> Iterator[str]:
-    """The runs on both sides of a claim."""
+def checked_terms(claim: Config) -> Iterator[Term]:
+    """The sides of a claim that are not numbers."""
     sides = [side for side in (claim["left"], claim["right"]) if isinstance(side, str)]
     if not sides:
         raise Mistake(f"{named('claim', claim)} compares two numbers; one side must be run.metric")
     for side in sides:
-        run, dot, metric = side.rpartition(".")
-        if not dot or not metric:
-            raise Mistake(f"{named('claim', claim)}: '{side}' is neither a number nor run.metric")
-        yield run
+        if (term := read_term(side)) is None:
+            raise Mistake(f"{named('claim', claim)}: '{side}' is neither a number nor run.metric, least(pattern).metric or rank(pattern, other).metric")
+        yield term
 
 
 def check_table(table: Config, runs: list[Run]) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Iterator
 
 import published
 from config import DataSet, Experiment, UserError, is_judged, when_stated
-from grammar import runs_of
 from records import Record, State, fully_recorded, recorded_runs, why_unused
 from results import Results, is_relative
+from terms import terms_of
 from verdicts import judge
 
 OUTCOMES = {"holds": ("holds", "hold"), "undecided": ("is undecided", "are undecided"), "FAILS": ("fails", "fail"),
@@ -73,8 +73,9 @@ def joined(reasons: list[str]) -> str:
 
 def runs_behind(experiment: Experiment, claim: dict[str, Any]) -> frozenset[str]:
     """The runs of a claim, and the baselines of those with a relative metric."""
-    relative = {side.rpartition(".")[0] for side in (claim["left"], claim["right"]) if isinstance(side, str) and is_relative(side.rpartition(".")[2])}
-    return frozenset({*runs_of(claim), *(experiment.baselines[run] for run in relative if experiment.baselines.get(run))})
+    terms = [(term, term.among(experiment.baselines)) for term in terms_of(claim)]
+    relative = {run for term, runs in terms for run in runs if any(map(is_relative, term.metrics))}
+    return frozenset({*(run for _, runs in terms for run in runs), *(experiment.baselines[run] for run in relative if experiment.baselines.get(run))})
 
 
 def by_records(experiment: Experiment, results: Results, unused: dict[tuple[str, str], str], entry: dict[str, Any]) -> Verdict:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from config import RESTORE, ROOT, DataSet, Experiment, Run, UserError, any_of, read_json, spelled_out
-from derived import derived
 from paragrad.runs import MACHINE
 from plan import Job, Plan
 from published import runs_with_rows
-from results import Results, is_relative, parts_of
+from results import Results, is_relative, parts_of, with_derived
+from terms import terms_of
 
 # Among a run's values, next to paragrad.runs.MACHINE:
 OPTIONS = "options"    # the digest of its options
@@ -141,9 +141,8 @@ class Record:
 def recorded_metrics(experiment: Experiment) -> dict[str, list[str]]:
     """What is recorded of each run: what is to repeat, and what the claims and published values about it, or relative to it, are judged by."""
     found = {run.name: [entry["metric"] for entry in experiment.repeats if any_of(entry.get("runs", ["*"]), run.name)] for run in experiment.runs}
-    sides = [side.rpartition(".") for entry in experiment.claims for claim in spelled_out(entry) for side in (claim["left"], claim["right"])
-             if isinstance(side, str)]
-    used = [(run, metric) for run, _, metric in sides]
+    used = [(run, metric) for entry in experiment.claims for claim in spelled_out(entry) for term in terms_of(claim)
+            for run in term.among(found) for metric in term.metrics]
     used += [(run.name, entry["metric"]) for entry in experiment.published for run in runs_with_rows(experiment, entry)]
     for run, metric in used:
         for of in (run, experiment.baselines.get(run, "") if is_relative(metric) else ""):
@@ -194,10 +193,6 @@ def known(experiment: Experiment) -> Results:
     data_sets, runs = {data.name: data for data in experiment.data}, {run.name: run for run in experiment.runs}
     return {data: {run: {seed: with_derived(runs[run], data_sets[data], result) for seed, result in seeds.items()}
                    for run, seeds in of_data.items()} for data, of_data in recorded(experiment).items()}
-
-
-def with_derived(run: Run, data: DataSet, values: dict[str, Any]) -> dict[str, Any]:
-    return derived(run, run.options | data.options | run.own, values) | values
 
 
 def lacking(one: RecordedRun, metrics: list[str]) -> list[str]:

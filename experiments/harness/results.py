@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from config import DataSet, Experiment, Run, UserError
+from derived import derived
 import paragrad.runs
 from plan import Plan, key_in
 
@@ -27,8 +28,13 @@ def result_in(folder: Path) -> dict[str, Any]:
 
 
 def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:
-    return {data.name: {run.name: {seed: result_in(experiment.run_folder(data.name, run.name, seed)) for seed in experiment.seeds}
-                        for run in experiment.runs} for data in data_sets}
+    return {data.name: {run.name: {seed: with_derived(run, data, result_in(experiment.run_folder(data.name, run.name, seed)))
+                                   for seed in experiment.seeds} for run in experiment.runs} for data in data_sets}
+
+
+def with_derived(run: Run, data: DataSet, result: dict[str, Any]) -> dict[str, Any]:
+    """And what follows from the run's options and this result of it, measured or recorded."""
+    return derived(run, run.options | data.options | run.own, result) | result
 
 
 def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
@@ -91,9 +97,10 @@ def relative_to(baseline: dict[str, Any], result: dict[str, Any]) -> dict[str, f
 
 def parts_of(metric: str) -> list[str]:
     """The metrics that this one is derived from; itself if it is not."""
-    derived = {"speed_up": ["samples_per_s"], "peak_speed_up": ["peak_samples_per_s", "samples_per_s"],
-               "efficiency": ["samples_per_s", "workers"], "sooner": ["total_s"]}
-    return derived.get(metric, [metric.removesuffix("_over_baseline")])
+    sources = {"speed_up": ["samples_per_s"], "peak_speed_up": ["peak_samples_per_s", "samples_per_s"],
+               "efficiency": ["samples_per_s", "workers"], "sooner": ["total_s"], "at_once": [], "outer_gain": [],
+               "aligned_gain": ["update_correlation"]}
+    return sources.get(metric, [metric.removesuffix("_over_baseline")])
 
 
 def is_relative(metric: str) -> bool:

@@ -12,7 +12,8 @@ from config import Experiment, UserError, any_of, when_stated
 from intervals import half_width, half_width_of_another
 from paragrad.runs import MACHINE
 from records import REFUSED, recorded, why_unused
-from results import Results, values
+from results import Results
+from terms import read_term
 
 OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
@@ -26,13 +27,12 @@ class Judgement:
 
 
 def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], text: Any) -> tuple[list[float], str]:
-    """A number, or RUN.METRIC of every seed, and the printed form with the mean."""
+    """A number, or a term's values for every seed, and the printed form with the mean."""
     if isinstance(text, (int, float)):
         return [float(text)], f"{text:g}"
-    run, _, metric = text.rpartition(".")
-    found = values(runs, baselines, run, metric)
+    found = read_term(text).values(runs, baselines)
     mean = statistics.fmean(found)
-    shown = f"{100 * mean:.2f} %" if metric.endswith("error") else f"{mean:.4g}"
+    shown = f"{100 * mean:.2f} %" if text.endswith("error") else f"{mean:.4g}"
     return found, f"{text} {shown}"
 
 

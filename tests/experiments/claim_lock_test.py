@@ -48,7 +48,18 @@ class ClaimLock(unittest.TestCase):
     def record(self, **errors: list[float]) -> None:
         """As if the size full had been run, with these test errors for the seeds 1, 2, …"""
         (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {
-            run: {str(seed): {"test_error": error} for seed, error in enumerate(of_run, 1)} for run, of_run in errors.items()}}}))
+            run.replace("_", "-"): {str(seed): {"test_error": error} for seed, error in enumerate(of_run, 1)}
+            for run, of_run in errors.items()}}}))
+
+    def test_a_claim_about_several_runs_is_kept_once_one_of_them_is_recorded(self):
+        claim = CLAIM.format(text="all", stated="before").replace("large.test_error", "least(*-2).test_error")
+        self.config.write_text(self.config.read_text() + claim)
+        self.harness("lock", "toy")
+        self.change(claim, claim.replace("0.5", "0.6"))
+        self.harness("lock", "toy")
+        self.record(ma_2=[0.5])
+        self.change("right = 0.6", "right = 0.7")
+        self.refused("lock", "toy", parts=("[[claim]] 'all' has been judged",))
 
     def test_a_claim_that_is_edited_after_its_record_is_refused_everywhere(self):
         self.record(large=[0.95])

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Differences of errors along a property of the data sets, tolerances of recorded values, and derived metrics, from results made by hand."""
+"""Differences of errors along a property of the data sets, claims about several runs, tolerances of recorded values, and derived metrics,
+from results made by hand."""
 
+import math
 import re
 import sys
 import unittest
@@ -11,8 +13,10 @@ sys.path[:0] = [str(ROOT / "experiments/harness")]
 
 from config import DataSet, Experiment, Run  # noqa: E402
 from derived import derived  # noqa: E402
+from results import NotRun  # noqa: E402
 from tables import trend  # noqa: E402
-from verdicts import repetition  # noqa: E402
+from terms import rank_correlation, read_term  # noqa: E402
+from verdicts import judge, repetition  # noqa: E402
 
 TABLE = {"title": "behind one worker", "runs": ["nbm-*", "sync-*"], "against": "sgd", "along": "hours"}
 
@@ -25,6 +29,40 @@ def experiment() -> Experiment:
 
 def errors(**of_runs: list[float]) -> dict[str, dict[int, dict[str, float]]]:
     return {run.replace("_", "-"): {seed: {"test_error": error} for seed, error in enumerate(of_seeds, 1)} for run, of_seeds in of_runs.items()}
+
+
+class ClaimsAboutSeveralRuns(unittest.TestCase):
+    RUNS = errors(m_1=[0.5, 0.1], m_2=[0.2, 0.3], m_3=[math.nan, 0.2], other=[0.0, 0.0])
+    BASELINES = dict.fromkeys(RUNS, "")
+
+    def test_the_least_is_of_one_run_on_all_seeds_and_not_one_that_diverged(self):
+        self.assertEqual(read_term("least(m-*).test_error").values(self.RUNS, self.BASELINES), [0.2, 0.3])
+        claim = {"left": "m-1.test_error", "op": "<=", "right": "least(m-*).test_error", "margin": 0.06, "text": ""}
+        found = judge(claim, self.RUNS, self.BASELINES)
+        self.assertEqual(found.numbers.split(";")[0], "m-1.test_error 30.00 % <= least(m-*).test_error 25.00 % + 6 %")
+        self.assertEqual(judge(claim | {"margin": 0.04}, self.RUNS, self.BASELINES).verdict, "FAILS")
+
+    def test_ranks(self):
+        for one, other, correlation in (([1, 2, 3], [10, 30, 90], 1), ([1, 2, 3], [9, 3, 1], -1), ([1, 2, math.nan], [3, 2, 1], -1),
+                                        ([1, 1, 1], [1, 2, 3], 0), ([1, 2, 2, 3], [1, 3, 2, 4], 0.9487), ([4], [7], 0)):
+            self.assertAlmostEqual(rank_correlation(one, other), correlation, places=4)
+        runs = {run: {seed: values | {"size": size} for seed, values in seeds.items()}
+                for size, (run, seeds) in enumerate(self.RUNS.items())}
+        self.assertEqual([round(value, 9) for value in read_term("rank(m-*, size).test_error").values(runs, self.BASELINES)], [0.5, 0.5])
+
+    def test_such_a_claim_is_open_until_all_its_runs_are_recorded(self):
+        for text in ("least(m-*).test_error", "rank(m-*, test_error).test_error"):
+            with self.subTest(text):
+                term = read_term(text)
+                self.assertEqual(term.among(self.BASELINES), ["m-1", "m-2", "m-3"])
+                with self.assertRaises(NotRun):
+                    term.values({run: seeds for run, seeds in self.RUNS.items() if run != "m-2"}, self.BASELINES)
+
+    def test_what_becomes_of_an_update_with_an_outer_momentum(self):
+        run, options = Run("d", {}), {"strategy": "diloco", "outer-learning-rate": 0.5, "outer-momentum": 0.8}
+        self.assertEqual(derived(run, options, {"update_correlation": 0.5}), {"at_once": 0.9, "outer_gain": 2.5000000000000004,
+                                                                              "aligned_gain": 0.5 * (1 + 0.8 / 0.6)})
+        self.assertAlmostEqual(derived(run, options, {"update_correlation": 1})["aligned_gain"], derived(run, options, {})["outer_gain"])
 
 
 class Along(unittest.TestCase):

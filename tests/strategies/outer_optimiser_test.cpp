@@ -1,4 +1,5 @@
 // slowmo, diloco and fed_adam against their formulas and against bmuf.
+#include <algorithm>
 #include <cmath>
 
 #include "catch.hpp"
@@ -111,4 +112,27 @@ TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local mo
   const auto diloco = train("diloco"), bmuf = train("bmuf");
   for (std::size_t k = 0; k < diloco.size(); ++k)
     for (std::size_t i = 0; i < length; ++i) REQUIRE(diloco[k][i] == Approx(bmuf[k][i]).epsilon(1e-5).margin(1e-5));
+}
+
+TEST_CASE("diloco forgets its momentum after as many steps as it is told, also where it is resumed", "[strategies]") {
+  const int workers = GENERATE(1, 3), restart = GENERATE(1, 2, 3);
+  const core::Settings options{{"outer-restart", restart}, {"outer-learning-rate", 0.6}, {"outer-momentum", 0.8}};
+  const auto step_of = [](std::size_t i, int block) { return std::cos(static_cast<double>(i) + 2 * block); };
+  const auto parameters = after(workers, "diloco", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    for (int block = 0; block < 7; ++block) {
+      for (std::size_t i = 0; i < length; ++i) harness.parameters[i] += static_cast<float>(step_of(i, block));
+      harness.strategy->synchronise(worker, *harness.replica, 1);
+    }
+    core::StateView state;
+    harness.strategy->describe_state(state);
+    CHECK(std::ranges::any_of(state.numbers, [](const auto& one) { return one.name == "outer_steps" && one.get() == 7; }));
+  });
+  for (std::size_t i = 0; i < length; ++i) {
+    double x = static_cast<double>(i), v = 0;
+    for (int block = 0; block < 7; ++block) {
+      v = (block % restart == 0 ? 0 : 0.8 * v) - step_of(i, block);
+      x -= 0.6 * (-step_of(i, block) + 0.8 * v);
+    }
+    for (const auto& p : parameters) REQUIRE(p[i] == Approx(x).epsilon(1e-5).margin(1e-5));
+  }
 }
