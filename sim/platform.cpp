@@ -26,8 +26,11 @@ constexpr std::uintmax_t longest_file = 1'000'000;  // bytes
 /// The sections of a file; finds unknown ones.
 class File {
  public:
-  File(const std::string& path, std::string_view text, std::map<std::string, double>& spreads)
-      : path_(path), spreads_(spreads), root_(core::parse_toml(core::format("platform file '{}'", path), text)) {}
+  File(const std::string& path, std::string_view text, const PlatformChanges& changes,
+       std::map<std::string, double>& spreads)
+      : path_(path), spreads_(spreads), root_(core::parse_toml(core::format("platform file '{}'", path), text)) {
+    apply(changes, root_, path);
+  }
 
   Section required(const std::string& name) {
     if (auto section = optional(name)) return *section;
@@ -139,14 +142,15 @@ std::string platform_source(const std::string& path) {
   }
 }
 
-Platform read_platform(const std::string& path) {
+Platform read_platform(const std::string& path, const PlatformChanges& changes) {
   const std::string text = platform_source(path);
   Platform platform;
-  File file(path, text, platform.spreads);
+  File file(path, text, changes, platform.spreads);
   platform.file = path;
-  platform.sha256 = core::sha256(std::as_bytes(std::span(text)));
+  platform.sha256 = changes.empty() ? core::sha256(std::as_bytes(std::span(text))) : "";
   platform.name = path.substr(path.find_last_of('/') + 1);
   platform.name = platform.name.substr(0, platform.name.find_last_of('.'));
+  if (!changes.empty()) platform.name += " " + values_of(changes);
   read_cluster(file.required("cluster"), platform);
   read_device(file.required("device"), platform.device);
   for (Section& section : file.list("kernel"))

@@ -10,6 +10,7 @@
 
 #include "comm/wire.hpp"
 #include "sim/compute/kernel_table.hpp"
+#include "sim/platform_changes.hpp"
 
 namespace paragrad::sim {
 
@@ -27,7 +28,7 @@ struct Link {
 struct Platform {
   std::string name;
   std::string file;    ///< the file it was read from, or the name of a built-in platform; empty if made by code
-  std::string sha256;  ///< of the file's content
+  std::string sha256;  ///< of the file's content; empty if made by code, or with values that were changed
 
   int nodes = 1;
   int devices_per_node = 1;
@@ -189,7 +190,8 @@ const char* name_of(Platform::Fault::Kind kind);
 /// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"), or the built-in platform of that name
 /// (builtin_platforms.hpp) if there is no such file. Throws ConfigError that names file and key:
 /// unknown or missing key, value without unit, value out of bounds (bandwidth below 1 kBps, latency below 1 ns).
-Platform read_platform(const std::string& path);
+/// changes: its name then ends with their values, after a space.
+Platform read_platform(const std::string& path, const PlatformChanges& changes = {});
 
 /// The text that it reads. Throws ConfigError.
 std::string platform_source(const std::string& path);

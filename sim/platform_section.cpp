@@ -14,6 +14,16 @@ namespace {
 
 constexpr std::string_view spread_sign = "±";
 
+/// What the file would hold for this text: a text if it is nothing else.
+toml::table parsed(const std::string& value) {
+  try {
+    toml::table table = core::parse_toml("", core::format("value = {}", value));
+    if (table.size() == 1) return table;
+  } catch (const core::TomlError&) {
+  }
+  return toml::table{{"value", value}};
+}
+
 }  // namespace
 
 double Section::quantity(const std::string& key, core::Unit unit, double least, double most,
@@ -178,6 +188,17 @@ toml::node_view<const toml::node> Section::value(const std::string& key) {
     fail(key, meant.empty() ? "is missing" : core::format("is missing; is '{}' in this table meant to be it?", meant));
   }
   return found;
+}
+
+void apply(const PlatformChanges& changes, toml::table& content, const std::string& path) {
+  for (const PlatformChange& change : changes) {
+    if (!content.contains(change.section)) content.insert(change.section, toml::table{});
+    toml::table* const section = content[change.section].as_table();
+    if (section == nullptr)
+      throw core::ConfigError(
+          core::format("platform file '{}': [{}] may be repeated, so that its keys cannot be varied", path, change.section));
+    parsed(change.value).get("value")->visit([&](const auto& value) { section->insert_or_assign(change.key, value); });
+  }
 }
 
 }  // namespace paragrad::sim

@@ -9,6 +9,7 @@
 
 #include "core/toml.hpp"
 #include "core/units.hpp"
+#include "sim/platform_changes.hpp"
 
 namespace paragrad::sim {
 
@@ -68,5 +69,9 @@ class Section {
   std::set<std::string> asked_;
   std::set<std::string> known_;  // to suggest one for a key that is not known
 };
+
+/// Changes the content of the platform file `path`. Throws ConfigError for a section that may be repeated. Whether the file
+/// may have the section and the key is found when it is read.
+void apply(const PlatformChanges& changes, toml::table& content, const std::string& path);
 
 }  // namespace paragrad::sim

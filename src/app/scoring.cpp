@@ -49,8 +49,8 @@ void describe_subset(core::OptionList& list, std::string& subset) {
   list.choice("subset", subset, subset_names(), "subset of the data file");
 }
 
-void describe_result(core::OptionList& list, std::string& file) {
-  list.text("result", file, "file to write the result to, as JSON").path();
+core::DescribedOption describe_result(core::OptionList& list, std::string& file) {
+  return list.text("result", file, "file to write the result to, as JSON").path();
 }
 
 data::Subset parse_subset(const std::string& name) {

@@ -54,7 +54,7 @@ struct ScoringArguments : CheckpointArguments {
 
 /// The options of several commands that choose a subset, and the file for a result.
 void describe_subset(core::OptionList& list, std::string& subset);
-void describe_result(core::OptionList& list, std::string& file);
+core::DescribedOption describe_result(core::OptionList& list, std::string& file);
 
 /// Turns a data file's frames into scores for hidden Markov models of words: a network's posteriors, divided by the class
 /// priors of the file's training labels.

@@ -7,7 +7,7 @@ import shutil
 import unittest
 from pathlib import Path
 
-from paragrad_cli import MPIEXEC, PLATFORM, CliTest, run, weights, without
+from paragrad_cli import MPIEXEC, PLATFORM, ROOT, CliTest, run, weights, without
 
 PLATFORMS = ("k40m-fdr", "ethernet-1g", "v100-edr-nvlink")
 STRATEGIES = [e for e in json.loads(run("help", "strategy", "--format", "json").stdout)[0]["entries"]
@@ -134,6 +134,50 @@ class Retime(CliTest):
         self.assertEqual(json.loads((priced / f"{out.name}-ethernet-1g/manifest.json").read_text())["retimed"]["time_as"], large)
         self.assert_refused(run("retime", out, "--platforms", "ethernet-1g", "--time-as", "9-300-6:sigmoid"))
         self.assert_refused(run("retime", out, "--platforms", "ethernet-1g", "--time-as", "nothing"))
+
+    def test_keys_of_a_platform_are_varied_as_if_each_combination_had_a_file(self):
+        out, result = self.fresh(), self.fresh()
+        weights(self.simulate(3, "--strategy", "diloco", "--validations", "2", "--out", out))
+        losses = [record["valid_loss"] for record in records(out)[:-1]]
+        loss = (losses[1] + losses[2]) / 2
+        bandwidths, sigmas = ("1MBps", "100MBps"), ("0", "0.5")
+        words = [f"leaf.bandwidth={'/'.join(bandwidths)},noise.step_sigma={'/'.join(sigmas)}", "--to-loss", loss]
+        done = run("retime", out, "--platforms", "ethernet-1g", "--vary", *words, "--result", result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(result.read_text())
+        names = [f"ethernet-1g {bandwidth}/{sigma}" for bandwidth in bandwidths for sigma in sigmas]
+        self.assertEqual([list(told[name]) for name in ("training_s", "reached_s")], [names, names])
+        text = re.sub(r"(?ms)^\[noise\].*?(?=^\[|\Z)", "", (ROOT / "sim/platforms/ethernet-1g.toml").read_text())
+        for name, bandwidth, sigma in zip(names, [one for one in bandwidths for _ in sigmas], sigmas * 2):
+            file, again = self.folder / "changed.toml", self.fresh()
+            head, leaf, tail = text.partition("[leaf]")
+            changed = re.sub(r'(?m)^bandwidth = "[^"]+"', f'bandwidth = "{bandwidth}"', tail, count=1)
+            file.write_text(f"{head}{leaf}{changed}\n[noise]\nstep_sigma = {sigma}\n")
+            weights(run("simulate", "--config", out / "config.toml", "--platform", file, "--out", again))
+            with self.subTest(name):
+                *parts, end = records(again)
+                self.assertEqual(told["training_s"][name], end["training_s"])
+                passed = [sum(part[key] for key in ("optimise_s", "aggregate_s", "data_s")) for part in parts]
+                share = (losses[1] - loss) / (losses[1] - losses[2])
+                self.assertAlmostEqual(told["reached_s"][name], sum(passed[:2]) + share * passed[2], places=9)
+        self.assertAlmostEqual(told["reached_samples"], records(out)[1]["samples"] + share * (records(out)[2]["samples"] - records(out)[1]["samples"]))
+        never = run("retime", out, "--platforms", "ethernet-1g", "--to-loss", 1e-9, "--result", result)
+        self.assertTrue(never.stdout.rstrip().endswith("never"), never.stdout)
+        self.assertIsNone(json.loads(result.read_text())["reached_bytes"])
+
+    def test_keys_that_cannot_be_varied_are_refused(self):
+        out = self.fresh()
+        weights(self.simulate(2, "--strategy", "bmuf", "--out", out))
+        for words, said in (("leaf.bandwidth", "has no ="), ("leaf.bandwidth=", "lacks a value"), ("leaf.bandwidth=1MBps/", "lacks a value"),
+                            ("leaf=1", "a section and its key"), ("a.b.c=1", "a section and its key"), ("leaf.x=1", "leaf.x"),
+                            ("nothing.x=1", "not a known section"), ("fault.id=1", "[fault]"), ("size_class.from=1B", "size_class"),
+                            ("leaf.bandwidth=fast", "'fast' is not a bandwidth"), ("cluster.nodes=0", "cluster.nodes"),
+                            ("leaf.latency=1us,leaf.latency=2us", "varied twice")):
+            with self.subTest(words):
+                self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--vary", words), said)
+        self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--vary", "leaf.latency=1us", "--out", self.fresh()), "--vary")
+        self.assert_refused(run("retime", out, out, "--platforms", "k40m-fdr", "--result", self.fresh()), "is for one run")
+        self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--overwrite"), "--out")
 
     def test_what_is_written_leads_nowhere_else(self):
         out, priced = self.fresh(), self.fresh()
