@@ -295,11 +295,13 @@ def checked_terms(claim: Config) -> Iterator[Term]:
 
 
 def check_table(table: Config, runs: list[Run]) -> None:
-    kinds = [key for key in ("rows", "columns", "against", "costs", "curves") if key in table]
+    kinds = [key for key in ("rows", "columns", "against", "costs", "curves", "map") if key in table]
     if len(kinds) > 1 and kinds != ["rows", "columns"]:
         raise Mistake(f"{named('table', table)} has {' and '.join(map(repr, kinds))}, of which a table can have one")
     if "against" in table:
         check_against(table, runs)
+    if "map" in table or "places" in table:
+        check_map(table)
     if "costs" in table:
         required(named("table", table), table, ("title",))
         for metric in table["costs"]:
@@ -317,6 +319,17 @@ def check_table(table: Config, runs: list[Run]) -> None:
         for run in runs:
             if key in table and any_of(table.get("runs", ["*"]), run.name) and table[key] not in run.options:
                 raise Mistake(f"{named('table', table)}: {key} is '{table[key]}', an option that the run '{run.name}' does not set")
+
+
+def check_map(table: Config) -> None:
+    required(named("table", table), table, ("title", "map", "places"))
+    axes = table["places"]
+    if len(axes) != 2 or not all("{" + axis + "}" in table["map"] for axis in axes):
+        raise Mistake(f"{named('table', table)}: places has two lists, and map their names in braces")
+    try:
+        filled(table["map"], {axis: names[0] for axis, names in axes.items()})
+    except KeyError as error:
+        raise Mistake(f"{named('table', table)}: map uses {{{error.args[0]}}}, but places has no such list") from None
 
 
 def check_along(table: Config, data: list[Config]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from config import RESTORE, ROOT, DataSet, Experiment, Run, UserError, any_of, read_json, spelled_out
+from maps import metrics_of
 from paragrad.runs import MACHINE
 from plan import Job, Plan
 from published import runs_with_rows
@@ -144,6 +145,8 @@ def recorded_metrics(experiment: Experiment) -> dict[str, list[str]]:
     used = [(run, metric) for entry in experiment.claims for claim in spelled_out(entry) for term in terms_of(claim)
             for run in term.among(found) for metric in term.metrics]
     used += [(run.name, entry["metric"]) for entry in experiment.published for run in runs_with_rows(experiment, entry)]
+    used += [(run, metric) for entry in experiment.tables if "map" in entry for run in found if any_of(entry.get("runs", ["*"]), run)
+             for line in metrics_of(entry) for metric in line]
     for run, metric in used:
         for of in (run, experiment.baselines.get(run, "") if is_relative(metric) else ""):
             if of in found:

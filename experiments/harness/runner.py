@@ -22,7 +22,7 @@ from plan import Job, Plan, key_in
 from records import write_json
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
-FILE_OPTIONS = ("data", "platform", "init", "model", "replay")
+FILE_OPTIONS = ("data", "platform", "platforms", "init", "model", "replay")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
                       "io", "fast-collectives")  # that `train` does not have
 
@@ -45,7 +45,7 @@ def place_of(option: str, value: str) -> Path:
     """Where the file is if the value names one."""
     path = ROOT / value.removeprefix("file:")  # with which a model names one
     built_in = ROOT / "sim/platforms" / f"{value}.toml"
-    return built_in if option == "platform" and not path.exists() else path
+    return built_in if option.startswith("platform") and not path.exists() else path
 
 
 @cache
@@ -251,10 +251,16 @@ class Runner(Plan):
         return [*search_command(self.program, options, job.folder), "--jobs=1", f"--host-threads={self.host_threads}", *arguments(words)]
 
     def commands_after(self, job: Job, folder: Path) -> list[list[str]]:
-        """What follows the run, with the checkpoint in the folder; each command writes a JSON file with its name there."""
+        """What follows the run, with the checkpoint in the folder, or with the folder itself; each command writes a JSON file with its name there."""
         shared = {name: job.options[name] for name in ("data", "context", "chunks") if name in job.options}
-        return [[str(self.program), command, str(folder / "checkpoint.h5"), *arguments(shared | options),
-                 f"--result={folder / f'{command}.json'}"] for command, options in job.after.items()]
+
+        def of(command: str, options: Options) -> list[str]:
+            if command == "retime":
+                return [str(folder), *arguments(options)]
+            return [str(folder / "checkpoint.h5"), *arguments(shared | options)]
+
+        return [[str(self.program), command, *of(command, options), f"--result={folder / f'{command}.json'}"]
+                for command, options in job.after.items()]
 
     def run_jobs(self, jobs: list[Job], failures_allowed: bool = False,
                  finished: Callable[[Job, str], None] = lambda job, complaint: None) -> dict[str, str]:

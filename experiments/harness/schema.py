@@ -50,6 +50,7 @@ VALUES = list_of(OPTION, "a list with at least one value")
 TRIED = Kind("a list of numbers, of strings, or of true and false",
              lambda value: any(list_of(kind).fits(value) for kind in (NUMBER, TEXT, FLAG)))
 
+NAMES = table({}, others=list_of(TEXT, "a list of strings"))
 OPTIONS, LISTS, GRID = table({}, others=OPTION), table({}, others=VALUES), table({}, others=TRIED)
 SIZE = table({"seeds": SEEDS, "runs": TEXTS, "data": TEXTS, "options": OPTIONS})
 TUNE = {"rungs": RUNGS, "keep": NUMBER, "grid": GRID}  # what may differ on a data set
@@ -69,7 +70,7 @@ CONFIG = table({
     "published": tables({"text": TEXT, "column": TEXT, "metric": TEXT, "scale": NUMBER, "rows": TEXTS, **dict.fromkeys(BOUNDS, NUMBER),
                          "stated": TEXT, "sizes": TEXTS, "file": TEXT, "key": TEXT}, ("text", "column", "metric")),
     "table": tables({"title": TEXT, "runs": TEXTS, "curves": COUNT, "against": TEXT, "along": TEXT, "costs": TEXTS, "rows": TEXT,
-                     "columns": TEXT_OR_TEXTS, "value": TEXT, "least": TEXT}),
+                     "columns": TEXT_OR_TEXTS, "value": TEXT, "least": TEXT, "map": TEXT, "places": NAMES}),
     "stale": tables({"why": TEXT, "sizes": TEXTS, "runs": TEXTS, "data": TEXTS}, ("why",)),
     "repeats": tables({"metric": TEXT, "absolute": NUMBER, "relative": NUMBER, "deviations": NUMBER, "sizes": TEXTS, "runs": TEXTS},
                       ("metric",)),

@@ -9,11 +9,13 @@ from typing import Any, Iterator
 
 from config import DataSet, Experiment, Run, UserError, any_of
 from intervals import half_width
+from maps import lines_of, map_of
 from paragrad.runs import validations
 from plan import Plan
 from results import Results, mean_of, values
 
 Lines = list[list[str]]  # the first line holds the column names
+TIES = "~: another run's 95 % interval of the difference includes zero"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
         title = f"{experiment.name}, {experiment.size}: {entry.get('title', '')}"
         if "rows" in entry:
             yield Table(title, crossed(plan, results, entry, runs))
+        elif "map" in entry:
+            for data, of_data in results.items():
+                yield Table(title + (f", {data}" if len(results) > 1 else ""), lines_of(map_of(experiment, of_data, entry)), note=TIES)
         elif "against" in entry:
             along = entry.get("along", "")
             if len(lines := (trend if along else paired)(experiment, results, entry)) > 1:

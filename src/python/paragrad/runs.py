@@ -30,7 +30,8 @@ TEMPORARY = "paragrad-"  # how the names of temporary folders begin
 Rows = list[dict[str, Any]]
 Parsed = TypeVar("Parsed")
 
-AFTER = ("decode", "sharpness")  # commands of the program that may follow a run, with its model; then <command>.json is in its folder
+# Commands of the program that may follow a run, with its model or its folder; then <command>.json is in its folder.
+AFTER = ("decode", "sharpness", "retime")
 ABOUT = {"world": str, "workers": int, "strategy": str, "seed": int}  # of every training
 MACHINE = "machine"  # among a run's values: what its rounding depends on
 
@@ -280,12 +281,21 @@ def result_of(folder: Path) -> dict[str, Any]:
             result[name] = manifest["run"][name]
     for more in (*(f"{command}.json" for command in AFTER), "cost.json"):
         if (folder / more).exists():
-            result |= read(folder / more, json_object)
+            result |= flat(read(folder / more, json_object))
     if records := validations(folder):
         result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
     if len(rates := rates_between(training_records(folder))) > 1:
         result["peak_samples_per_s"] = max(rates)
     return result
+
+
+def flat(values: dict[str, Any]) -> dict[str, Any]:
+    """A value for each of a metric's platforms, reached_s_ethernet_1g, instead of a table by their names; infinity instead of None, where
+    a loss was never reached."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= {f"{name}_{re.sub(r'[^A-Za-z0-9]', '_', one)}": of for one, of in value.items()} if isinstance(value, dict) else {name: value}
+    return {name: math.inf if value is None and name.startswith("reached") else value for name, value in found.items()}
 
 
 def machine_of(manifest: dict[str, Any]) -> str:
