@@ -7,12 +7,14 @@
 * the error over what it costs, for each [[table]] with `costs`
 * differences of errors over a property of the data sets, for each [[table]] with `along`
 * a chart for each [[table]] with `rows` and `columns`
+* a map for each [[table]] with `map`
 
 By records (Study.by_records) there are no curves and no staleness. A label looks the same in all figures of an experiment.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import statistics
@@ -21,10 +23,12 @@ from typing import Any, Callable, Iterator
 
 import charts
 import matplotlib.figure
+from cells import draw_map
 from charts import Axes, Line, Looks
 from config import Experiment, Run, any_of
 from derived import number_in
 from intervals import half_width
+from maps import lines_of, map_of
 from paragrad.drawing import Points
 from paragrad.plotting import X, Column, in_units, mean_of, points_of
 from paragrad_runs import Study
@@ -48,7 +52,7 @@ class Figure:
 
 
 def figures_of(study: Study, looks: Looks) -> Iterator[Figure]:
-    for maker in (learning_curves, time_to_error, speed_up, staleness, costs, trends_along, crossed_tables):
+    for maker in (learning_curves, time_to_error, speed_up, staleness, costs, trends_along, crossed_tables, maps_of_winners):
         if not (study.is_by_records and maker in (learning_curves, time_to_error, staleness)):
             yield from maker(study, looks)
 
@@ -324,6 +328,19 @@ def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run], loo
     labels = LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])
     yield Figure(sentence(table["title"]), "", svg(study, name, lambda: charts.draw_winners(*names, cells, known, labels, looks), alt),
                  [run.name for run in runs])
+
+
+def maps_of_winners(study: Study, looks: Looks) -> Iterator[Figure]:
+    for index, table in enumerate(study.experiment.tables):
+        if "map" not in table:
+            continue
+        for data, of_data in study.results.items():
+            runs = [run for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
+            found = map_of(study.experiment, of_data, table)
+            if any(place for line in found.places for place in line):
+                alt = "Map of winners: " + "; ".join(", ".join(line) for line in lines_of(found)[1:])
+                draw = functools.partial(draw_map, found, runs, looks)
+                yield Figure(sentence(table["title"]) + of(study, data), "", svg(study, f"map-{index}-{data}", draw, alt), [run.name for run in runs])
 
 
 def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str],

@@ -1,6 +1,6 @@
 """Draws the pictures that READMEs show, each as a file of its own: src/setup/python.sh matplotlib -- experiments/page/pictures.py
 NAME [--size SIZE] [FILE]. NAME is bmuf_images, for the main README, which needs the runs (make verify-bmuf_images), or an
-experiment whose config.toml has a [[table]] with `costs` or `along`, which is drawn from expected.json."""
+experiment whose config.toml has a [[table]] with `costs`, `along` or `map`, which is drawn from expected.json."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from paragrad_runs import Error, Study, UserError, records  # noqa: E402
 
 import charts  # noqa: E402
 import figures  # noqa: E402
+from cells import draw_map  # noqa: E402
+from maps import map_of  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from paragrad.drawing import save  # noqa: E402
 from paragrad.plotting import plot  # noqa: E402
@@ -53,8 +55,18 @@ def along(study: Study) -> Figure:
     return charts.draw_side_by_side([panel], charts.Looks())
 
 
+def map(study: Study) -> Figure:
+    recorded = records.fully_recorded(study.whole)
+    if not recorded:
+        raise UserError(f"{study.name} has no run of size {study.size} that is recorded for all seeds: make record-{study.name}")
+    whole = [map_of(study.whole, of_data, first_table(study, "map")) for of_data in recorded.values()]
+    return draw_map(whole[0], study.whole.runs, charts.Looks())
+
+
 def maker_of(study: Study) -> Callable[[Study], Figure]:
-    return learning_curves if study.name == "bmuf_images" else along if first_table(study, "along") else costs
+    if study.name == "bmuf_images":
+        return learning_curves
+    return next((maker for maker in (along, map) if first_table(study, maker.__name__)), costs)
 
 
 def main() -> int:

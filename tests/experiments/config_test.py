@@ -97,6 +97,10 @@ class Config(unittest.TestCase):
             ('against = "sgd"', 'against = "sgd"\ncurves = 2', "[[table]] 'against one worker'", "'against' and 'curves'"),
             ('against = "sgd"', 'against = "{wrokers}"', "[[table]] 'against one worker'", "{wrokers}", "'ma-2'"),
             ('name = "async-2"', 'name = "sgd"', "2 runs have the name 'sgd'"),
+            ('title = "results"', 'title = "results"\nmap = "test_error"', "[[table]] 'results' lacks 'places'"),
+            ('title = "results"', 'title = "results"\nmap = "a_{x}"\nplaces = { x = ["1"] }', "places has two lists"),
+            ('title = "results"', 'title = "results"\nmap = "a_{x}_{y}_{z}"\nplaces = { x = ["1"], y = ["2"] }', "map uses {z}"),
+            ('title = "results"', 'title = "results"\nmap = "a_{x}_{y}"\nplaces = { x = [], y = ["2"] }', "'x' has to be a list of strings"),
         ):
             with self.subTest(new=new):
                 self.refused(self.with_config((old, new)), "experiments/toy/config.toml", *parts)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Differences of errors along a property of the data sets, claims about several runs, tolerances of recorded values, and derived metrics,
-from results made by hand."""
+"""Differences of errors along a property of the data sets, claims about several runs, maps of winners, tolerances of recorded values, and
+derived metrics, from results made by hand."""
 
 import math
 import re
@@ -9,10 +9,12 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "experiments/harness")]
+sys.path[:0] = [str(ROOT / "experiments/harness"), str(ROOT / "src/python")]
 
 from config import DataSet, Experiment, Run  # noqa: E402
 from derived import derived  # noqa: E402
+from maps import lines_of, map_of  # noqa: E402
+from paragrad.runs import flat  # noqa: E402
 from results import NotRun  # noqa: E402
 from tables import trend  # noqa: E402
 from terms import rank_correlation, read_term  # noqa: E402
@@ -63,6 +65,27 @@ class ClaimsAboutSeveralRuns(unittest.TestCase):
         self.assertEqual(derived(run, options, {"update_correlation": 0.5}), {"at_once": 0.9, "outer_gain": 2.5000000000000004,
                                                                               "aligned_gain": 0.5 * (1 + 0.8 / 0.6)})
         self.assertAlmostEqual(derived(run, options, {"update_correlation": 1})["aligned_gain"], derived(run, options, {})["outer_gain"])
+
+
+class Maps(unittest.TestCase):
+    TABLE = {"title": "t", "runs": ["m-*"], "map": "reached_s_{speed}_{delay}", "places": {"speed": ["1M", "1G"], "delay": ["1ms"]}}
+
+    def test_the_winner_at_each_place_and_whether_the_seeds_tell_it_from_another(self):
+        def of(slow: list[float], fast: list[float]) -> dict[int, dict[str, float]]:
+            return {seed: {"reached_s_1M_1ms": one, "reached_s_1G_1ms": other} for seed, (one, other) in enumerate(zip(slow, fast), 1)}
+
+        results = {"m-a": of([10, 12], [5, 5]), "m-b": of([11, 11.5], [math.inf, 1]), "m-c": of([20, 22], [9, 9.1]), "other": of([1, 1], [1, 1])}
+        runs = [Run(name, {}) for name in results]
+        study = Experiment("by_hand", "full", [1, 2], [DataSet("one", "", False, "one")], runs, None, [], [])
+        found = map_of(study, results, self.TABLE)
+        self.assertEqual(lines_of(found), [["speed \\ delay", "1ms"], ["1M", "m-a 11 ~"], ["1G", "m-a 5"]])
+        self.assertEqual([line[0].rivals for line in found.places], [["m-b"], []])
+        never = {run: of([math.inf] * 2, [math.inf] * 2) for run in results}
+        self.assertEqual(lines_of(map_of(study, never, self.TABLE))[1:], [["1M", "-"], ["1G", "-"]])
+
+    def test_values_of_platforms_are_named_by_their_platform(self):
+        told = {"reached_s": {"wan 1.5MBps/0.5": 3, "k40m-fdr": None}, "reached_bytes": None, "score": None}
+        self.assertEqual(flat(told), {"reached_s_wan_1_5MBps_0_5": 3, "reached_s_k40m_fdr": math.inf, "reached_bytes": math.inf, "score": None})
 
 
 class Along(unittest.TestCase):
