@@ -98,6 +98,7 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
   }
   comm::Traffic traffic = cluster.service_traffic->reading();
   for (const auto& meter : cluster.traffic) traffic += meter->reading();
+  const Network::BusiestLink busiest = cluster.network->busiest(cluster.engine.now());
   return {!ended,
           to_seconds(cluster.engine.now()),
           traffic.messages,
@@ -105,7 +106,9 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
           cluster.engine.events(),
           cluster.interceptor ? cluster.interceptor->shortcuts() : 0,
           cluster.interceptor ? cluster.interceptor->left_out() : 0,
-          cluster.engine.host_threads()};
+          cluster.engine.host_threads(),
+          busiest.name,
+          busiest.share};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {

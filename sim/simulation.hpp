@@ -54,6 +54,8 @@ struct Report {
   std::uint64_t shortcuts = 0;   ///< collectives computed at once
   std::uint64_t left_out = 0;    ///< pieces of them skipped as repetitions
   std::size_t host_threads = 1;  ///< actually started: fewer than requested if the host allows no more
+  std::string busiest_link;      ///< "NIC 0 of node 3, out"; empty if nothing was sent
+  double busiest_share = 0;      ///< the part of the makespan for which it was in use
 };
 
 /// A worker of the simulated cluster.

@@ -12,6 +12,14 @@ Time FifoNetwork::start(int from, int to, std::int64_t bytes, Delivery& receiver
   return pipeline_.send(topology_.route(from, to, bytes), static_cast<std::uint32_t>(to), receiver, message);
 }
 
+Network::BusiestLink FifoNetwork::busiest(Time now) const {
+  Resources::Id most = 0;
+  for (Resources::Id id = 1; id < resources_.size(); ++id)
+    if (resources_.busy(id) > resources_.busy(most)) most = id;
+  if (now == 0 || resources_.busy(most) == 0) return {};
+  return {topology_.name_of(most), to_seconds(resources_.busy(most)) / to_seconds(now)};
+}
+
 Time FifoNetwork::pass_host_memory(int rank, std::int64_t bytes) {
   return topology_.pass_host_memory(rank, bytes, engine_.now());
 }

@@ -12,6 +12,7 @@ class FifoNetwork : public Network {
   Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) override;
   Time latency(int from, int to) const override { return topology_.latency(from, to); }
   Time pass_host_memory(int rank, std::int64_t bytes) override;
+  BusiestLink busiest(Time now) const override;
   Insight insight() override { return {&topology_, &resources_}; }
 
  protected:

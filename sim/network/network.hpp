@@ -46,6 +46,13 @@ class Network {
   /// Returns the end time. Only for platforms whose hosts reduce.
   virtual Time pass_host_memory(int rank, std::int64_t bytes) = 0;
 
+  /// What was in use for the largest part of the time until `now`.
+  struct BusiestLink {
+    std::string name;  ///< "NIC 0 of node 3, out"; empty if nothing was sent
+    double share = 0;  ///< of its capacity
+  };
+  virtual BusiestLink busiest(Time now) const = 0;
+
   /// For callers that precompute message times: the internals of a model that only sends whole messages.
   struct Insight {
     const Topology* topology = nullptr;  ///< null: not available

@@ -43,6 +43,7 @@ Resources::Use Resources::take(Id id, Time head, std::int64_t bytes, Time at_lea
   Resource& resource = resources_[id];
   resource.asked = head;
   const Time duration = std::max(resource.bandwidth.time_of(bytes), at_least);
+  resource.busy += duration;
   if (resource.channels == none) {
     const Use taken = use(resource, std::max(head, resource.free), duration);
     resource.free = std::min(never, taken.end + gap_);

@@ -12,7 +12,7 @@ namespace paragrad::sim {
 /// message at a time, first come, first served, and stays idle for a gap in between.
 ///
 /// A resource that can carry several messages at full speed (the uplinks of a switch: a bundle of cables) has as many
-/// channels as fit into its capacity; a message takes the channel that is free first. Memory: 32 bytes per resource.
+/// channels as fit into its capacity; a message takes the channel that is free first. Memory: 40 bytes per resource.
 class Resources {
  public:
   using Id = std::uint32_t;
@@ -37,6 +37,9 @@ class Resources {
   /// the resource is dead.
   Use take(Id resource, Time head, std::int64_t bytes, Time at_least = 0);
 
+  /// For how long it has been in use, at full speed: the mean over its channels.
+  Time busy(Id id) const { return resources_[id].busy / static_cast<Time>(channels(id)); }
+
   // For callers that precompute uses (sim/shortcut): resources with one channel and constant speed.
   struct State {
     Time asked = -1;  ///< time of the last call of take; -1: none
@@ -48,6 +51,7 @@ class Resources {
   Time duration(Id id, std::int64_t bytes) const { return resources_[id].bandwidth.time_of(bytes); }
   State state(Id id) const { return {resources_[id].asked, resources_[id].free}; }
   void set_state(Id id, State state) { resources_[id].asked = state.asked, resources_[id].free = state.free; }
+  void add_busy(Id id, Time time) { resources_[id].busy += time; }
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -56,11 +60,15 @@ class Resources {
     InverseBandwidth bandwidth;
     Time free = 0;                  // one channel
     Time asked = -1;                // head of the last message
+    Time busy = 0;                  // of all channels
     std::uint32_t channels = none;  // else: index into channels_
     std::uint32_t speed = none;     // index into speeds_
   };
 
   Use use(const Resource& resource, Time begin, Time duration) const;
+  std::size_t channels(Id id) const {
+    return resources_[id].channels == none ? 1 : channels_[resources_[id].channels].size();
+  }
 
   Time gap_;
   std::vector<Resource> resources_;

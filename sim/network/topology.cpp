@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "core/format.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -80,6 +84,35 @@ void Topology::add_faults(const Platform& platform) {
     if (const auto [group, used] = in_use(fault); used)
       for (const Direction direction : {out, in})
         resources_.slow(group.of(fault.id, direction), from_seconds(fault.at_s), end_of(fault), fault.factor);
+}
+
+std::string Topology::name_of(Resources::Id resource) const {
+  // The resources of a kind follow each other, so the last kind that begins before this one has it.
+  const auto in_group = [&](const Group& group) { return group.exists() && group.first <= resource; };
+  struct Kind {
+    Group group;
+    bool both_ways;
+    std::function<std::string(unsigned)> name;
+  };
+  const auto numbered = [](const char* what) {
+    return [what](unsigned index) { return core::format("{} {}", what, index); };
+  };
+  const auto nics = static_cast<unsigned>(nics_);
+  const Kind kinds[] = {
+      {spine_, false, [](unsigned) { return std::string("spine"); }},
+      {uplinks_, true, numbered("uplinks of leaf switch")},
+      {nic_links_, true, [&](unsigned index) { return core::format("NIC {} of node {}", index % nics, index / nics); }},
+      {host_memories_, false, numbered("host memory of node")},
+      {socket_links_, true, numbered("connection of the sockets of node")},
+      {copies_, false, numbered("copies within device")},
+      {device_links_, true, numbered("link of device")}};
+  for (const Kind& kind : kinds)
+    if (in_group(kind.group)) {
+      const unsigned index = resource - kind.group.first;
+      if (!kind.both_ways) return kind.name(index);
+      return core::format("{}, {}", kind.name(index / 2), index % 2 == out ? "out" : "in");
+    }
+  throw std::logic_error("a resource of no kind");
 }
 
 Route Topology::route(int from_rank, int to_rank, std::int64_t bytes) const {

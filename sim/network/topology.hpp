@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/network/pipeline.hpp"
@@ -26,6 +27,9 @@ class Topology {
   Topology(const Platform& platform, int workers, Resources& resources);
 
   Route route(int from, int to, std::int64_t bytes) const;
+
+  /// "NIC 0 of node 3, out"
+  std::string name_of(Resources::Id resource) const;
 
   /// A lower bound on the latency of any message between any two workers.
   Time least_latency() const;

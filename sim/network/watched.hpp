@@ -18,6 +18,7 @@ class WatchedNetwork : public Network, private Delivery {
   Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) override;
   Time latency(int from, int to) const override { return inner_->latency(from, to); }
   Time pass_host_memory(int rank, std::int64_t bytes) override { return inner_->pass_host_memory(rank, bytes); }
+  BusiestLink busiest(Time now) const override { return inner_->busiest(now); }
 
  private:
   struct Flight {

@@ -72,6 +72,7 @@ bool Repetition::Picture::follows(const Picture& earlier) const {
 
 bool Repetition::describe() {
   now_.content.clear();
+  now_.busy.clear();
   messages_.clear();
   resources_.clear();
   until_ = never;
@@ -137,6 +138,7 @@ bool Repetition::describe_way(int from, int to) {
 bool Repetition::describe_resource(Resources::Id resource) {
   if (std::ranges::find(resources_, resource) != resources_.end()) return true;
   resources_.push_back(resource);
+  now_.busy.push_back(state_.timetable.busy(resource));
   const std::size_t begin = now_.content.size();
   const auto one = static_cast<std::uint32_t>(now_.rank), other = static_cast<std::uint32_t>(now_.peer);
   if (!state_.timetable.last_uses(resource, one, other, now_.content)) return false;
@@ -170,7 +172,8 @@ void Repetition::move_on(Time periods, Time period) {
     for (Time* time : times_of(state_.messages[id]))
       if (is_known(*time)) *time += later;
   }
-  for (const Resources::Id resource : resources_) state_.timetable.repeat_last_uses(resource, later);
+  for (std::size_t i = 0; i < resources_.size(); ++i)
+    state_.timetable.repeat_last_uses(resources_[i], later, periods * (now_.busy[i] - last_.busy[i]));
 }
 
 }  // namespace paragrad::sim::shortcut

@@ -35,6 +35,7 @@ class Repetition {
     const CollectivePrograms::Run* runs[2]{};
     std::uint32_t times_left[2]{};
     std::vector<Time> content;
+    std::vector<Time> busy;  // of the resources between them, until then
     bool follows(const Picture& earlier) const;
   };
 

@@ -42,8 +42,9 @@ bool Timetable::last_uses(Resources::Id resource, std::uint32_t one, std::uint32
   return true;
 }
 
-void Timetable::repeat_last_uses(Resources::Id resource, Time later) {
+void Timetable::repeat_last_uses(Resources::Id resource, Time later, Time busy) {
   Track& track = tracks_[resource];
+  track.busy += busy;
   const std::uint32_t dropped = track.begin_of_last_few();
   track.first = (track.first + dropped) % Track::length;
   track.count -= dropped;
@@ -70,8 +71,10 @@ void Timetable::Track::insert(std::uint32_t index, const Use& use) {
 void Timetable::commit(Resources& resources) const {
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     const Track& track = tracks_[i];
-    if (track.touched)
-      resources.set_state(static_cast<Resources::Id>(i), {track.at(track.count - 1).head, track.at(track.count - 1).free});
+    if (!track.touched) continue;
+    const auto id = static_cast<Resources::Id>(i);
+    resources.set_state(id, {track.at(track.count - 1).head, track.at(track.count - 1).free});
+    resources.add_busy(id, track.busy);
   }
 }
 

@@ -31,6 +31,7 @@ class Timetable {
   /// Returns when the use begins.
   Time take(Resources::Id resource, Time head, Time duration, Origin origin) {
     Track& track = tracks_[resource];
+    track.busy += duration;
     if (track.count == 0 || track.last().head >= head) return take_between(track, head, duration, origin);
     const Time begin = std::max(head, track.last().free);
     track.append({head, begin, begin + duration + gap_, origin});
@@ -42,8 +43,11 @@ class Timetable {
   /// Appends the times of the last few uses of a resource to `times`. False: other workers than these two were involved.
   bool last_uses(Resources::Id resource, std::uint32_t one, std::uint32_t other, std::vector<Time>& times) const;
 
-  /// Repeats the last uses up to `later` later; nothing can be inserted between them any more.
-  void repeat_last_uses(Resources::Id resource, Time later);
+  /// Repeats the last uses up to `later` later; nothing can be inserted between them any more. busy: of those left out.
+  void repeat_last_uses(Resources::Id resource, Time later, Time busy);
+
+  /// The time of all uses of a resource.
+  Time busy(Resources::Id resource) const { return tracks_[resource].busy; }
 
   /// Writes the state after all uses.
   void commit(Resources& resources) const;
@@ -63,6 +67,7 @@ class Timetable {
     std::array<Use, length> uses;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    Time busy = 0;      // all uses
     bool whole = true;  // nothing has been dropped
     bool touched = false;
     const Use& last() const { return at(count - 1); }

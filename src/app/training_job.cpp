@@ -12,6 +12,7 @@
 #include "train/state/run_identity.hpp"
 #include "train/state/state_store.hpp"
 #include "worlds/interruption.hpp"
+#include "worlds/sim_world.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -138,6 +139,7 @@ void TrainingJob::finish(const core::Json& world) {
     runs::remove_state(arguments_);
   }
   runs::print_result(arguments_, result_, *source_, simulated ? "simulated" : "wall-clock");
+  worlds::print_busiest_link(world);
   print_more(options_, *source_);
   runs::print_lost(lost_);
 }

@@ -105,6 +105,13 @@ void print_simulated_time(const core::Json& world) {
     fmt::print("simulated time {}\n", core::format_quantity(world.at("makespan_s").get<double>(), core::Unit::time));
 }
 
+void print_busiest_link(const core::Json& world) {
+  if (world.is_null() || !world.contains("busiest_link")) return;
+  const core::Json& link = world.at("busiest_link");
+  fmt::print("busiest link: {}, in use for {:.1f} % of the time\n", link.at("name").get<std::string>(),
+             100 * link.at("share").get<double>());
+}
+
 SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node)
     : arguments_(arguments),
       platform_(with_options(sim::read_platform(arguments.platform), arguments)),
@@ -158,6 +165,8 @@ bool SimWorld::run_until(Job& job, const std::function<bool(double)>& stop_when,
                       {"messages", report.messages},
                       {"bytes", report.bytes},
                       {"fast_collectives", report.shortcuts}};
+  if (!report.busiest_link.empty() && past.duration_s == 0)
+    world["busiest_link"] = {{"name", report.busiest_link}, {"share", report.busiest_share}};
   world.update(past.record);
   job.finish(world);
   if (static_cast<int>(report.host_threads) < threads)

@@ -121,6 +121,54 @@ TEST_CASE("tapered uplinks carry their share; without taper nobody waits for the
   CHECK(to_seconds(shift_time(platform, 1, 1, bytes)) == Approx(2e-6 + bytes / 1e9).epsilon(0.005));
 }
 
+TEST_CASE("the busiest link is in use for its bytes over its capacity", "[sim]") {
+  const std::string network = GENERATE("fifo", "segmented");
+  const int steps = 3;
+  const std::size_t bytes = 2'000'000;
+  Platform platform = platform_of(4, 1, fast, {1e-6, 1e9});
+  std::string link;
+  double busy_s = steps * static_cast<double>(bytes) / 1e9;
+  SECTION("NICs") { link = "NIC 0 of node 0, out"; }
+  SECTION("devices") {
+    platform.peer.bytes_per_s = 1e8;
+    link = "link of device 0, out";
+    busy_s *= 10;
+  }
+  SECTION("uplinks with two channels for four nodes") {
+    platform = with_leaves(8, 4, 2);
+    link = "uplinks of leaf switch 0, out";
+    busy_s *= 2;
+  }
+  SECTION("a spine of one channel") {
+    platform = with_leaves(8, 4, 1);
+    platform.spine_bytes_per_s = 1e9;
+    link = "spine";
+    busy_s *= 8;
+  }
+  SECTION("the connection of the sockets") {
+    platform = platform_of(1, 4, {1e-6, 1e12}, {});
+    platform.sockets_per_node = 2;
+    platform.node = {{1e-6, 1e9}, 1e9};
+    link = "connection of the sockets of node 0, out";
+    busy_s *= 2;
+  }
+  const int workers = platform.workers(), distance = workers / 2;
+  const Report report = run(platform, workers, {.device = "meta", .network = network}, [&](comm::Worker& worker) {
+    std::vector<std::byte> out(bytes), in(bytes);
+    for (int step = 0; step < steps; ++step) {
+      const auto receive = worker.comm().start_receive((worker.rank() + distance) % workers, 0, std::span(in));
+      worker.comm().send((worker.rank() + distance) % workers, 0, std::span<const std::byte>(out));
+      worker.comm().wait(receive);
+    }
+  });
+  CHECK(report.busiest_link == link);
+  CHECK(report.busiest_share * report.makespan_s == Approx(busy_s).epsilon(0.002));
+}
+
+TEST_CASE("what sends nothing has no busiest link", "[sim]") {
+  CHECK(run(3, [](comm::Worker&) {}).busiest_link.empty());
+}
+
 TEST_CASE("a leaf switch without taper changes nothing but the latency", "[sim]") {
   Platform one = platform_of(12, 2, {1e-6, 8e9}, {3e-6, 2e9});
   Platform many = one;

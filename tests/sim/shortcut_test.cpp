@@ -52,6 +52,8 @@ Course run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, s
   });
   outcome.messages = report.messages;
   outcome.bytes = report.bytes;
+  outcome.busiest_link = report.busiest_link;
+  outcome.busiest_share = report.busiest_share;
   if (taken != nullptr) *taken = report.shortcuts;
   if (left_out != nullptr) *left_out = report.left_out;
   return outcome;

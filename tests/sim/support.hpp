@@ -49,6 +49,8 @@ struct Course {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::vector<comm::Traffic> traffic{};  // of each worker
+  std::string busiest_link{};
+  double busiest_share = 0;
   bool operator==(const Course&) const = default;
 };
 

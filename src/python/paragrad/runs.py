@@ -271,6 +271,8 @@ def result_of(folder: Path) -> dict[str, Any]:
     if test := manifest.get("data", {}).get("samples", {}).get("test"):
         result["test_samples"] = test
     result |= manifest.get("simulation", {}).get("failures", {})
+    if link := manifest.get("simulation", {}).get("busiest_link"):
+        result["busiest_link_share"] = link["share"]
     if "samples" in result:
         result["samples_per_s"] = result["samples"] / result["training_s"]
     if "training_s" in result:
