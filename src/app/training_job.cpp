@@ -12,7 +12,6 @@
 #include "train/state/run_identity.hpp"
 #include "train/state/state_store.hpp"
 #include "worlds/interruption.hpp"
-#include "worlds/sim_world.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -127,19 +126,17 @@ void TrainingJob::work(comm::Worker& worker, const worlds::AddedTime& added) {
 void TrainingJob::finish(const core::Json& world) {
   worlds::set_interruption_notice("");  // the run is complete
   progress_.reset();
-  const bool simulated = !world.is_null();
   if (auto& folder = opened_.folder) {
     folder->record(runs::end_record(result_));
     folder->sync();  // before the manifest says that the run is complete
     instruments_->write(*folder, world_.clock());
-    if (simulated) manifest_["simulation"] = world;
+    if (!world.is_null()) manifest_["simulation"] = world;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
     runs::finish_manifest(manifest_, result_, passed.count());
     folder->write("manifest.json", core::text_of(manifest_, 2) + "\n");
     runs::remove_state(arguments_);
   }
-  runs::print_result(arguments_, result_, *source_, simulated ? "simulated" : "wall-clock");
-  worlds::print_busiest_link(world);
+  runs::print_result(arguments_, result_, *source_, world);
   print_more(options_, *source_);
   runs::print_lost(lost_);
 }

@@ -61,6 +61,7 @@ struct OpPart {
   enum class Kind {
     outputs,      ///< from whole inputs its part of the outputs
     elementwise,  ///< from its parts of the inputs its part of the outputs
+    addend,       ///< from its parts of the inputs an addend of the whole outputs
     replicated    ///< from whole inputs the whole outputs, as all workers do; only without parameters
   };
   Kind kind;

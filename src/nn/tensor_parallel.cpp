@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -25,12 +26,13 @@ OpPart part_of(const Graph& graph, const Node& node, std::size_t workers, std::s
 class Cutter {
  public:
   Cutter(const Graph& graph, std::size_t workers, std::size_t index)
-      : graph_(graph), workers_(workers), index_(index), own_(graph.values().front().type) {
+      : graph_(graph), workers_(workers), index_(index), own_(graph.values().front().type, graph.tokens()) {
     whole_[GraphBuilder::input] = GraphBuilder::input;
   }
 
   Graph cut() && {
     for (const Node& node : graph_.nodes()) add(node);
+    if (summed_.contains(graph_.output())) return std::move(own_).build(whole_.at(graph_.output()));
     if (!part_.contains(graph_.output()))
       throw core::ConfigError("a network whose outputs are not split cannot be trained with `tensor-parallel`");
     const ValueId output = add_gather(graph_.output(), true);
@@ -41,8 +43,8 @@ class Cutter {
   void add(const Node& node) {
     const OpPart part = part_of(graph_, node, workers_, index_);
     std::vector<ValueId> inputs;
-    for (const ValueId value : node.inputs)
-      inputs.push_back(part.kind == OpPart::Kind::elementwise ? part_of_value(value) : whole_of_value(value));
+    const bool from_parts = part.kind == OpPart::Kind::elementwise || part.kind == OpPart::Kind::addend;
+    for (const ValueId value : node.inputs) inputs.push_back(from_parts ? part_of_value(value) : whole_of_value(value));
     std::vector<std::optional<ParameterId>> shared;
     for (const ParameterId parameter : node.parameters) {
       const auto known = parameters_.find(parameter);
@@ -50,10 +52,20 @@ class Cutter {
     }
     const std::vector<ValueId> outputs = own_.add_node(node.name, part.op, std::move(inputs), shared);
     own_.draw_like(graph_, node);
-    auto& of_kind = part.kind == OpPart::Kind::replicated ? whole_ : part_;
-    for (std::size_t i = 0; i < outputs.size(); ++i) of_kind[node.outputs[i]] = outputs[i];
+    for (std::size_t i = 0; i < outputs.size(); ++i) keep(part.kind, node.outputs[i], outputs[i]);
     const std::vector<std::optional<ParameterId>> now = own_.parameters_of(outputs.front());
     for (std::size_t k = 0; k < now.size(); ++k) parameters_[node.parameters[k]] = *now[k];
+  }
+
+  /// own: what this worker has computed of the value.
+  void keep(OpPart::Kind kind, ValueId value, ValueId own) {
+    if (kind == OpPart::Kind::addend) {
+      const Value& whole = graph_.values()[value];
+      whole_[value] = own_.add(whole.name + "/sum", SumOfParts(workers_, value == graph_.output()), {own});
+      summed_.insert(value);
+    } else {
+      (kind == OpPart::Kind::replicated ? whole_ : part_)[value] = own;
+    }
   }
 
   ValueId add_gather(ValueId value, bool of_network) {
@@ -76,6 +88,7 @@ class Cutter {
   std::size_t workers_, index_;
   GraphBuilder own_;
   std::map<ValueId, ValueId> whole_, part_;
+  std::set<ValueId> summed_;
   std::map<ParameterId, ParameterId> parameters_;
 };
 

@@ -35,6 +35,11 @@ void print_traffic(const train::Result& result) {
         bytes(traffic.sent_bytes), traffic.messages, bytes(traffic.received_bytes), 100 * result.times.exposed());
 }
 
+void print_busiest(const core::Json& link) {
+  fmt::print("busiest link: {}, in use for {:.1f} % of the time\n", link.at("name").get<std::string>(),
+             100 * link.at("share").get<double>());
+}
+
 double loss_without_learning(const train::TrainingOptions& options, const train::TrainingData& source) {
   const double of_row =
       nn::make_loss(options.loss, options.loss_settings)->without_learning(source.info.classes, source.target_variance);
@@ -135,7 +140,8 @@ void finish_manifest(core::Json& manifest, const train::Result& result, double w
 }
 
 void print_result(const TrainingArguments& arguments, const train::Result& result, const train::TrainingData& source,
-                  const std::string& clock) {
+                  const core::Json& world) {
+  const bool simulated = !world.is_null();
   if (result.timing_only)
     fmt::print("timing only: nothing was computed; {}\n", extent(arguments.options));
   else
@@ -148,12 +154,14 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
     fmt::print("pretraining {}; {:.0f} samples/s\n", time(result.pretraining_s),
                static_cast<double>(result.pretraining_samples) / result.pretraining_s);
   if (arguments.options.epochs > 0)
-    fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
-               time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
+    fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n",
+               simulated ? "simulated" : "wall-clock", time(result.training_s), time(result.times.optimise_s),
+               time(result.times.aggregate_s), time(result.times.validate_s),
                static_cast<double>(result.samples) / result.training_s);
   if (arguments.options.epochs > 0) print_traffic(result);
-  const double data_s = clock == "wall-clock" ? result.data_wait_s : result.times.data_s;
-  if (clock == "wall-clock" || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
+  if (simulated && world.contains("busiest_link")) print_busiest(world.at("busiest_link"));
+  const double data_s = simulated ? result.times.data_s : result.data_wait_s;
+  if (!simulated || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
   if (!arguments.out.empty()) fmt::print("run folder {}\n", core::printable(arguments.out));
   if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
 }

@@ -20,8 +20,8 @@ void finish_manifest(core::Json& manifest, const train::Result& result, double w
 core::Json end_record(const train::Result& result);
 
 /// Prints scores, times and hash for the user, and whether the training loss is worse than that of a model that has learned
-/// nothing.
+/// nothing. world: as in worlds::Job::finish.
 void print_result(const TrainingArguments& arguments, const train::Result& result, const train::TrainingData& source,
-                  const std::string& clock);
+                  const core::Json& world);
 
 }  // namespace paragrad::runs

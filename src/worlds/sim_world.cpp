@@ -105,13 +105,6 @@ void print_simulated_time(const core::Json& world) {
     fmt::print("simulated time {}\n", core::format_quantity(world.at("makespan_s").get<double>(), core::Unit::time));
 }
 
-void print_busiest_link(const core::Json& world) {
-  if (world.is_null() || !world.contains("busiest_link")) return;
-  const core::Json& link = world.at("busiest_link");
-  fmt::print("busiest link: {}, in use for {:.1f} % of the time\n", link.at("name").get<std::string>(),
-             100 * link.at("share").get<double>());
-}
-
 SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node)
     : arguments_(arguments),
       platform_(with_options(sim::read_platform(arguments.platform), arguments)),

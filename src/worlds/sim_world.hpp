@@ -41,9 +41,6 @@ std::unique_ptr<World> make_world(const RankFacts& facts, const SimWorldArgument
 /// Prints how long the work of a simulated world took; nothing of another world. world: as in Job::finish.
 void print_simulated_time(const core::Json& world);
 
-/// Prints which link was in use most; nothing if none was, or in another world.
-void print_busiest_link(const core::Json& world);
-
 /// Emulated workers in this process, on a platform.
 class SimWorld : public World {
  public:

@@ -37,7 +37,7 @@ class Gpt(FolderTest):
     def test_every_world_ends_in_the_same_weights_and_records(self):
         for strategy in (["data_parallel"], ["bmuf"], ["diloco", "--outer-momentum", "0.5"],
                          ["streaming_diloco", "--fragments", "2", "--outer-delay", "2"], ["diloco", "--optimiser", "muon"], ["noloco"],
-                         ["sparta", "--mask-share", "0.1"]):
+                         ["sparta", "--mask-share", "0.1"], ["bmuf", "--tensor-parallel", "2"]):
             for windows in ("disjoint", "random"):
                 for workers in (2, 4):
                     with self.subTest(strategy=strategy, windows=windows, workers=workers):
@@ -46,6 +46,20 @@ class Gpt(FolderTest):
                         emulated = self.outcome("simulate", "--platform", PLATFORM, *words)
                         self.assertEqual(self.outcome("train", *words), emulated)
                         self.assertEqual(self.outcome("train", *words, ranks=2), emulated)
+
+    def test_a_replica_in_two_parts_has_the_losses_of_a_whole_one(self):
+        model = "gpt:layers=2,heads=2,width=16,context=12"
+        for more in ("", ",norm=rms,mlp=swiglu,positions=rotary", ",tied=false,bias=false,dropout=0.2"):
+            swapped = {model: model + more, "0.01": "0.001"}  # a high rate would magnify what rounding leaves
+            words = ["train", *(swapped.get(word, word) for word in self.task), "--epochs", 2, "--strategy", "data_parallel"]
+            one, split = (self.outcome(*words, "--workers", parts, "--tensor-parallel", parts)[1] for parts in (1, 2))
+            with self.subTest(more):
+                for before, now in zip(one, split, strict=True):
+                    for name in ("train_loss", "valid_loss"):
+                        self.assertAlmostEqual(now[name] / before[name], 1, delta=1e-5)
+        self.assert_refused(run("train", *self.task, "--workers", 3, "--tensor-parallel", 3, "--strategy", "data_parallel"), "2 heads")
+        with_muon = ["muon" if word == "adamw" else word for word in self.task]
+        self.assert_refused(run("train", *with_muon, "--workers", 2, "--tensor-parallel", 2, "--strategy", "data_parallel"), "whole matrices")
 
     def test_threads_of_the_simulator_and_the_timing_run_change_nothing(self):
         words = ["simulate", "--platform", PLATFORM, "--workers", 3, "--strategy", "bmuf", *self.task, "--epochs", 2]

@@ -43,10 +43,7 @@ std::shared_ptr<const Op> Affine::with_activation(backend::Activation f) const {
 }
 
 std::optional<OpPart> Affine::part(Types, std::size_t workers, std::size_t index) const {
-  if (outputs_ < workers)
-    throw core::ConfigError(core::format(
-        "has {} outputs and cannot be split into {} parts: give a smaller `tensor-parallel`", outputs_, workers));
-  const core::Range own = core::part_of(outputs_, workers, index);
+  const core::Range own = expect_part(outputs_, "outputs", workers, index);
   std::vector<std::vector<core::Range>> rows(form_.bias ? 2 : 1, {own});
   return OpPart{OpPart::Kind::outputs, std::make_shared<const Affine>(own.size(), next_, f_, form_), std::move(rows)};
 }

@@ -15,6 +15,7 @@ class Attention final : public Op {
   std::string name() const override;
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<MemorySpec> memory(Types inputs) const override;
+  std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
   bool reads_sequences() const override { return true; }
   std::optional<std::size_t> longest_window() const override { return std::numeric_limits<std::size_t>::max(); }
   std::size_t stacked_inputs() const override { return 3; }  // queries, keys, values

@@ -20,6 +20,14 @@ inline void expect_same_shape(const ValueType& a, const ValueType& b) {
     throw core::ConfigError(core::format("takes inputs of one shape, not {} and {}", describe(a.shape), describe(b.shape)));
 }
 
+/// The part of worker `index` of `workers`, which must not be empty, of so many `what`.
+inline core::Range expect_part(std::size_t count, const char* what, std::size_t workers, std::size_t index) {
+  if (count < workers)
+    throw core::ConfigError(
+        core::format("has {} {} and cannot be split into {} parts: give a smaller `tensor-parallel`", count, what, workers));
+  return core::part_of(count, workers, index);
+}
+
 /// "affine", or with a fused activation function "affine+sigmoid".
 inline std::string with_function(std::string_view op, backend::Activation f) {
   return f == backend::Activation::identity ? std::string(op) : core::format("{}+{}", op, backend::activation_name(f));

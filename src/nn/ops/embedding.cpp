@@ -21,6 +21,11 @@ std::vector<ParameterSpec> Embedding::parameters(Types inputs) const {
   return {{"table", {{width_, inputs[0].vocabulary}}, initialise}};
 }
 
+std::optional<OpPart> Embedding::part(Types, std::size_t workers, std::size_t index) const {
+  const core::Range own = expect_part(width_, "outputs", workers, index);
+  return OpPart{OpPart::Kind::outputs, std::make_shared<const Embedding>(own.size(), deviation_), {{own}}};
+}
+
 void Embedding::forward(const Pass& pass) const {
   pass.queue().run(backend::EmbeddingForward{width_, pass.tokens(), pass.parameters(0), pass.y()});
 }

@@ -13,6 +13,7 @@ class Embedding final : public Op {
   std::string name() const override { return "embedding"; }
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<ParameterSpec> parameters(Types inputs) const override;
+  std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
   bool is_table() const override { return true; }
   bool backward_reads_input(std::size_t) const override { return false; }  // tokens have no place in the plan of memory
 

@@ -63,6 +63,32 @@ void Gather::after_backward(const Pass& pass) const {
   add_gradient(pass.queue(), pass.dx(), parts(pass.rows())[index_].of(pass.memory("parts")));
 }
 
+std::vector<ValueType> SumOfParts::infer(Types inputs) const {
+  expect_inputs(inputs, 1);
+  return {inputs[0]};
+}
+
+std::vector<MemorySpec> SumOfParts::memory(Types inputs) const {
+  return {{"sum", inputs[0].size(), MemorySpec::Kind::scratch}};
+}
+
+void SumOfParts::add_up(const Pass& pass, ReplicaPeers& peers) const {
+  std::vector<core::Range> parts;
+  for (std::size_t k = 0; k < workers_; ++k) parts.push_back(core::part_of(pass.memory("sum").size(), workers_, k));
+  peers.sum(parts, pass.memory("sum"));
+  peers.gather(parts, pass.memory("sum"));
+}
+
+void SumOfParts::forward(const Pass& pass) const { pass.queue().run(backend::Copy{pass.x(), pass.memory("sum")}); }
+void SumOfParts::after_forward(const Pass& pass) const { pass.queue().run(backend::Copy{pass.memory("sum"), pass.y()}); }
+
+void SumOfParts::backward_inputs(const Pass& pass) const {
+  if (of_network_) return add_gradient(pass.queue(), pass.dx(), pass.dy());
+  pass.queue().run(backend::Copy{pass.dy(), pass.memory("sum")});
+}
+
+void SumOfParts::after_backward(const Pass& pass) const { add_gradient(pass.queue(), pass.dx(), pass.memory("sum")); }
+
 std::vector<ValueType> TakePart::infer(Types inputs) const {
   expect_inputs(inputs, 1);
   return {{{core::part_of(inputs[0].size(), workers_, index_).size()}}};

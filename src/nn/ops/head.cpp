@@ -20,6 +20,11 @@ std::vector<ParameterSpec> Head::parameters(Types inputs) const {
   return {{"weights", {{inputs[0].size(), outputs_}}, initialise}};
 }
 
+std::optional<OpPart> Head::part(Types inputs, std::size_t workers, std::size_t index) const {
+  const core::Range own = expect_part(inputs[0].size(), "inputs", workers, index);
+  return OpPart{OpPart::Kind::addend, std::make_shared<const Head>(outputs_, deviation_), {{own}}};
+}
+
 void Head::forward(const Pass& pass) const {
   pass.queue().run(backend::AffineReverse{pass.rows(),
                                           outputs_,

@@ -12,6 +12,7 @@ class Head final : public Op {
   std::string name() const override { return "head"; }
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<ParameterSpec> parameters(Types inputs) const override;
+  std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
 
   void forward(const Pass& pass) const override;
   void backward_inputs(const Pass& pass) const override;

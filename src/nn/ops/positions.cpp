@@ -21,6 +21,11 @@ std::vector<ParameterSpec> Positions::parameters(Types inputs) const {
   return {{"table", {{inputs[0].size(), context_}}, initialise}};
 }
 
+std::optional<OpPart> Positions::part(Types inputs, std::size_t workers, std::size_t index) const {
+  const core::Range own = expect_part(inputs[0].size(), "inputs", workers, index);
+  return OpPart{OpPart::Kind::elementwise, std::make_shared<const Positions>(context_, deviation_), {{own}}};
+}
+
 void Positions::forward(const Pass& pass) const {
   pass.queue().run(
       backend::AddPositions{rows_of_windows(pass), pass.input_type(0).size(), pass.x(), pass.parameters(0), pass.y()});

@@ -13,6 +13,7 @@ class Positions final : public Op {
   std::string name() const override { return "positions"; }
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<ParameterSpec> parameters(Types inputs) const override;
+  std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
   bool reads_sequences() const override { return true; }
   std::optional<std::size_t> longest_window() const override { return context_; }
   bool is_table() const override { return true; }

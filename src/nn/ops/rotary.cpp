@@ -15,6 +15,10 @@ std::vector<ValueType> Rotary::infer(Types inputs) const {
   return {inputs[0]};
 }
 
+std::optional<OpPart> Rotary::part(Types, std::size_t, std::size_t) const {
+  return OpPart{OpPart::Kind::replicated, std::make_shared<const Rotary>(heads_, base_)};
+}
+
 void Rotary::forward(const Pass& pass) const {
   pass.queue().run(backend::Rotate{rows_of_windows(pass), heads_, pass.input_type(0).size() / (3 * heads_), base_, false,
                                    pass.x(), 0, pass.y()});

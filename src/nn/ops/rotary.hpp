@@ -13,6 +13,7 @@ class Rotary final : public Op {
 
   std::string name() const override { return "rotary"; }
   std::vector<ValueType> infer(Types inputs) const override;
+  std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
   bool reads_sequences() const override { return true; }
   std::optional<std::size_t> longest_window() const override { return std::numeric_limits<std::size_t>::max(); }
   bool backward_reads_input(std::size_t) const override { return false; }

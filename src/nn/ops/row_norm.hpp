@@ -20,6 +20,7 @@ class RowNorm final : public Op {
   std::vector<ValueType> infer(Types inputs) const override;
   std::vector<ParameterSpec> parameters(Types inputs) const override;
   std::vector<MemorySpec> memory(Types inputs) const override;
+  std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
 
   void forward(const Pass& pass) const override;
   void backward_inputs(const Pass& pass) const override;
