@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from config import (BOUNDS, EXPERIMENTS, RESTORE, ROOT, UserError, any_of, applies, git, is_judged, parse_json, read_json, read_toml,
-                    spelled_out)
+                    runs_of_size, spelled_out)
 from grammar import named
 from published import read_table
 from records import Record
@@ -17,7 +17,7 @@ from terms import terms_of
 Entry = dict[str, Any]
 
 BINDING = ("stated", "left", "op", "right", "margin", "column", "metric", "scale", "rows", *BOUNDS, "file", "key",
-           "sizes", "data", "each", "seeds")  # what a claim says; its text may be reworded
+           "sizes", "data", "each", "seeds", "among")  # what a claim says; its text may be reworded
 
 
 def lock_file(name: str) -> Path:
@@ -36,9 +36,15 @@ def stated_claims(name: str) -> list[Entry]:
         for entry in config.get(kind, []):
             if kind == "claim" or is_judged(entry):
                 seeds = {size: of_size.get("seeds", [1]) for size, of_size in config["size"].items() if applies(entry, size)}
-                found.append({"kind": kind, "text": entry["text"]} |
-                             {key: value for key, value in (entry | {"seeds": seeds}).items() if key in BINDING})
+                whole = entry | {"seeds": seeds} | ({"among": among} if kind == "claim" and (among := chosen_from(config, entry, list(seeds))) else {})
+                found.append({"kind": kind, "text": entry["text"]} | {key: value for key, value in whole.items() if key in BINDING})
     return found
+
+
+def chosen_from(config: dict[str, Any], claim: Entry, sizes: list[str]) -> dict[str, list[str]]:
+    """The runs that each side with a pattern is about, by size and side; {} if no side has one."""
+    terms = {term.text: term for one in spelled_out(claim) for term in terms_of(one) if term.form}
+    return {f"{size}, {text}": term.among(run.name for run in runs_of_size(config, size)) for size in sizes for text, term in terms.items()}
 
 
 def marks(name: str) -> list[Entry]:

@@ -219,6 +219,11 @@ def all_runs(config: dict[str, Any], size: str) -> list[Run]:
     return [run for entry in config["run"] for run in expand(entry, shared, command, baseline)]
 
 
+def runs_of_size(config: dict[str, Any], size: str) -> list[Run]:
+    patterns = config["size"][size].get("runs", ["*"])
+    return [run for run in all_runs(config, size) if any_of(patterns, run.name)]
+
+
 def any_of(patterns: list[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 

@@ -29,11 +29,11 @@ def derived(run: Run, options: Options, recorded: dict[str, Any]) -> dict[str, A
 
 
 def outer_weights(options: Options, recorded: dict[str, Any]) -> dict[str, float]:
-    """How often diloco's Nesterov momentum counts a mean update: at once; in the end (outer_gain); and in the end if the following updates
-    correlate with it as strongly as successive ones did (aligned_gain)."""
-    if not all(isinstance(options.get(name), (int, float)) for name in ("outer-learning-rate", "outer-momentum")):
+    """What diloco's Nesterov momentum makes of a mean update of length 1: how much of it counts at once; how much in the end (outer_gain); and,
+    if each update correlates with the one before as strongly as successive ones did, how far a step goes along it (aligned_gain)."""
+    if options.get("strategy") != "diloco" or options.get("outer-restart"):
         return {}
-    rate, momentum = options["outer-learning-rate"], options["outer-momentum"]
+    rate, momentum = options.get("outer-learning-rate", 0.7), options.get("outer-momentum", 0.9)
     found = {"at_once": rate * (1 + momentum), "outer_gain": rate / (1 - momentum)}
     if "update_correlation" in recorded:
         found["aligned_gain"] = rate * (1 + momentum / (1 - momentum * recorded["update_correlation"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from config import EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
+from config import EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, any_of, applies, names, read_toml, runs_of_size
 from grammar import check
 from paragrad.runs import AFTER
 
@@ -37,7 +37,7 @@ def load(name: str, wanted: str) -> Experiment:
     try:
         chosen = config["size"][size]
         shared = config.get("options", {}) | chosen.get("options", {})
-        runs = [run for run in all_runs(config, size) if any_of(chosen.get("runs", ["*"]), run.name)]
+        runs = runs_of_size(config, size)
         data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
                         entry.get("tuned_on", entry["name"]), entry.get("instead_of", ""), entry.get("options", {}), entry.get("at"),
                         entry.get("tune", {}))

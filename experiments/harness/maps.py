@@ -15,7 +15,7 @@ from results import values
 
 @dataclass(frozen=True)
 class Place:
-    """The smallest mean over the seeds, and the runs whose 95 % interval of the difference from it includes zero."""
+    """The smallest mean over the seeds, and the runs whose 95 % interval of the difference from it includes zero: none of a single seed."""
 
     best: str
     value: float
@@ -41,7 +41,8 @@ def map_of(experiment: Experiment, of_data: dict[str, dict[int, dict[str, Any]]]
     row, column = table["places"]
 
     def place(metric: str) -> Place | None:
-        found = {run: values(of_data, experiment.baselines, run, metric) for run in runs}
+        known = [run for run in runs if all(metric in result for result in of_data[run].values())]
+        found = {run: values(of_data, experiment.baselines, run, metric) for run in known}
         found = {run: of_seeds for run, of_seeds in found.items() if all(map(math.isfinite, of_seeds))}
         if not found:
             return None

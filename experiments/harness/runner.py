@@ -22,7 +22,7 @@ from plan import Job, Plan, key_in
 from records import write_json
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
-FILE_OPTIONS = ("data", "platform", "platforms", "init", "model", "replay")
+FILE_OPTIONS = ("data", "platform", "platforms", "init", "model", "time-as", "replay")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
                       "io", "fast-collectives")  # that `train` does not have
 
@@ -36,6 +36,8 @@ def files_of(options: Options) -> Iterator[tuple[str, Path]]:
     """The files that a run reads, by option; in a search an option may have several values."""
     for name in FILE_OPTIONS:
         values = options.get(name, "")
+        if name == "platforms":
+            values = str(values).split(",")
         for value in values if isinstance(values, list) else [values]:
             if (path := place_of(name, str(value))).is_file():
                 yield name if value == values else f"{name} {value}", path

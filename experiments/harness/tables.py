@@ -38,7 +38,8 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
             yield Table(title, crossed(plan, results, entry, runs))
         elif "map" in entry:
             for data, of_data in results.items():
-                yield Table(title + (f", {data}" if len(results) > 1 else ""), lines_of(map_of(experiment, of_data, entry)), note=TIES)
+                yield Table(title + (f", {data}" if len(results) > 1 else ""), lines_of(map_of(experiment, of_data, entry)),
+                            note=TIES if len(experiment.seeds) > 1 else "A single seed: what differs by chance is not marked")
         elif "against" in entry:
             along = entry.get("along", "")
             if len(lines := (trend if along else paired)(experiment, results, entry)) > 1:

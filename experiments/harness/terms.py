@@ -66,7 +66,7 @@ def terms_of(claim: dict[str, Any]) -> Iterator[Term]:
 
 
 def worst_if_unknown(value: float) -> float:
-    """What diverged to no number at all is behind everything."""
+    """NaN, of a run that diverged, ranks last."""
     return math.inf if math.isnan(value) else value
 
 

@@ -32,8 +32,13 @@ def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], 
         return [float(text)], f"{text:g}"
     found = read_term(text).values(runs, baselines)
     mean = statistics.fmean(found)
-    shown = f"{100 * mean:.2f} %" if text.endswith("error") else f"{mean:.4g}"
+    shown = f"{100 * mean:.2f} %" if is_error(text) else f"{mean:.4g}"
     return found, f"{text} {shown}"
+
+
+def is_error(side: Any) -> bool:
+    """Whether the side of a claim is a share that is shown in %."""
+    return isinstance(side, str) and side.endswith("error") and not side.startswith("rank(")
 
 
 def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]) -> Judgement:
@@ -44,14 +49,18 @@ def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], bas
         right, right_text = term(runs, baselines, claim["right"])
     except KeyError as error:
         raise UserError(f"the claim '{claim.get('text', '?')}' lacks {error} or has an unknown one") from error
-    of_errors = str(claim["left"] if isinstance(claim["left"], str) else claim["right"]).endswith("error")
+    of_errors = is_error(claim["left"] if isinstance(claim["left"], str) else claim["right"])
     margin = claim.get("margin", 0)
     signed = margin if claim["op"].startswith("<") else -margin
     slack = ""
     if margin:
         slack = f" {'+' if signed > 0 else '-'} {f'{100 * abs(signed):g} %' if of_errors else f'{abs(signed):g}'}"
     seeds = max(len(left), len(right))
-    differences = [one - other for one, other in zip(left * (seeds // len(left)), right * (seeds // len(right)))]
+    left, right = left * (seeds // len(left)), right * (seeds // len(right))
+    if not all(map(math.isfinite, left + right)):  # without an interval, each seed counts
+        satisfied = [one != other and compare(one, other + signed) for one, other in zip(left, right)]
+        return Judgement("holds" if all(satisfied) else "undecided" if any(satisfied) else "FAILS", f"{left_text} {claim['op']} {right_text}{slack}")
+    differences = [one - other for one, other in zip(left, right)]
     mean, half = statistics.fmean(left) - statistics.fmean(right), half_width(differences)
     numbers = f"{left_text} {claim['op']} {right_text}{slack}"
     varies = half > 1e-9 * max(map(abs, left + right))  # simulated times are the same for every seed, but for rounding

@@ -8,14 +8,13 @@ from config import Run
 from maps import Map, Place
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
-from paragrad.drawing import INK, MUTED, PAPER, lay_out
-
-UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+from paragrad.drawing import INK, MUTED, PAPER, lay_out, unit_for
 
 
-def shown_time(seconds: float) -> str:
-    size, unit = next((one for one in UNITS if seconds >= one[0]), (1e-3, "ms"))
-    return f"{seconds / size:.3g} {unit}"
+def shown(value: float, kind: str) -> str:
+    """kind: of its unit, in drawing.UNITS."""
+    unit, size = unit_for(kind, value)
+    return f"{value / size:.3g} {unit}".strip()
 
 
 def short(run: str, family: str) -> str:
@@ -23,7 +22,8 @@ def short(run: str, family: str) -> str:
     return run.removeprefix(family).strip("-")
 
 
-def draw_map(found: Map, runs: list[Run], of_labels: Looks) -> Figure:
+def draw_map(found: Map, kind: str, runs: list[Run], of_labels: Looks) -> Figure:
+    """kind: of the values' unit, in drawing.UNITS."""
     families = {run.name: run.family if short(run.name, run.family)[:1].isdigit() else run.name for run in runs}
     places = [place for line in found.places for place in line if place]
     winning = list(dict.fromkeys(families[place.best] for place in places))
@@ -32,14 +32,14 @@ def draw_map(found: Map, runs: list[Run], of_labels: Looks) -> Figure:
     axes = figure.add_subplot()
     handles = [Patch(facecolor=colours[family], label=family) for family in winning]
     if any(place.rivals for place in places):
-        handles.append(Patch(facecolor="none", edgecolor=MUTED, hatch="////", label="not told from another by the seeds"))
+        handles.append(Patch(facecolor=MUTED, edgecolor=PAPER, hatch="////", label="not told from another by the seeds"))
     lay_out(figure, WIDTH, 0.6 + 0.42 * len(found.rows), handles)
 
     def cell(place: Place, column: int, row: int) -> None:
         family = families[place.best]
         axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colours[family], edgecolor=PAPER, linewidth=1.5,
                                  hatch="////" if place.rivals else None))
-        words = "\n".join(filter(None, (short(place.best, family), shown_time(place.value))))
+        words = "\n".join(filter(None, (short(place.best, family), shown(place.value, kind))))
         axes.text(column, row, words, ha="center", va="center", fontsize=8, color=INK,
                   bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.75, "pad": 1.5})
 

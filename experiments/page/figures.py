@@ -59,7 +59,7 @@ def figures_of(study: Study, looks: Looks) -> Iterator[Figure]:
 
 def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
     """Title and runs of each [[table]] that lists runs; without any, all runs as one group."""
-    listed = [entry for entry in study.experiment.tables if "runs" in entry and not {"rows", "against", "costs"} & set(entry)] or [{}]
+    listed = [entry for entry in study.experiment.tables if "runs" in entry and not {"rows", "against", "costs", "map"} & set(entry)] or [{}]
     for entry in listed:
         runs = [run for run in study.experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
         if runs:
@@ -339,7 +339,7 @@ def maps_of_winners(study: Study, looks: Looks) -> Iterator[Figure]:
             found = map_of(study.experiment, of_data, table)
             if any(place for line in found.places for place in line):
                 alt = "Map of winners: " + "; ".join(", ".join(line) for line in lines_of(found)[1:])
-                draw = functools.partial(draw_map, found, runs, looks)
+                draw = functools.partial(draw_map, found, Column(table["map"].partition("_{")[0]).kind, runs, looks)
                 yield Figure(sentence(table["title"]) + of(study, data), "", svg(study, f"map-{index}-{data}", draw, alt), [run.name for run in runs])
 
 

@@ -20,7 +20,7 @@ from cells import draw_map  # noqa: E402
 from maps import map_of  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from paragrad.drawing import save  # noqa: E402
-from paragrad.plotting import plot  # noqa: E402
+from paragrad.plotting import Column, plot  # noqa: E402
 
 NAMES = {"sgd": "one worker", "ma-16": "16 workers, model averaging", "nbm-16": "16, block momentum", "nbm-64": "64, block momentum"}
 
@@ -55,18 +55,18 @@ def along(study: Study) -> Figure:
     return charts.draw_side_by_side([panel], charts.Looks())
 
 
-def map(study: Study) -> Figure:
-    recorded = records.fully_recorded(study.whole)
-    if not recorded:
-        raise UserError(f"{study.name} has no run of size {study.size} that is recorded for all seeds: make record-{study.name}")
-    whole = [map_of(study.whole, of_data, first_table(study, "map")) for of_data in recorded.values()]
-    return draw_map(whole[0], study.whole.runs, charts.Looks())
+def winners(study: Study) -> Figure:
+    table, recorded = first_table(study, "map"), records.fully_recorded(study.whole)
+    if len(recorded) != 1:
+        raise UserError(f"{study.name} has runs of {len(recorded)} data sets that are recorded for all seeds, and a map is of one: make record-{study.name}")
+    found = map_of(study.whole, next(iter(recorded.values())), table)
+    return draw_map(found, Column(table["map"].partition("_{")[0]).kind, study.whole.runs, charts.Looks())
 
 
 def maker_of(study: Study) -> Callable[[Study], Figure]:
     if study.name == "bmuf_images":
         return learning_curves
-    return next((maker for maker in (along, map) if first_table(study, maker.__name__)), costs)
+    return next((maker for key, maker in (("along", along), ("map", winners)) if first_table(study, key)), costs)
 
 
 def main() -> int:

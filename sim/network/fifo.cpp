@@ -15,9 +15,9 @@ Time FifoNetwork::start(int from, int to, std::int64_t bytes, Delivery& receiver
 Network::BusiestLink FifoNetwork::busiest(Time now) const {
   Resources::Id most = 0;
   for (Resources::Id id = 1; id < resources_.size(); ++id)
-    if (resources_.busy(id) > resources_.busy(most)) most = id;
-  if (now == 0 || resources_.busy(most) == 0) return {};
-  return {topology_.name_of(most), to_seconds(resources_.busy(most)) / to_seconds(now)};
+    if (resources_.busy_ps(id) > resources_.busy_ps(most)) most = id;
+  if (now == 0 || resources_.busy_ps(most) == 0) return {};
+  return {topology_.name_of(most), resources_.busy_ps(most) / static_cast<double>(now)};
 }
 
 Time FifoNetwork::pass_host_memory(int rank, std::int64_t bytes) {

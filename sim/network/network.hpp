@@ -46,10 +46,11 @@ class Network {
   /// Returns the end time. Only for platforms whose hosts reduce.
   virtual Time pass_host_memory(int rank, std::int64_t bytes) = 0;
 
-  /// What was in use for the largest part of the time until `now`.
+  /// The resource that was in use for the largest part of the time until `now`, the first of several: links, NICs, buses,
+  /// copies in memory.
   struct BusiestLink {
     std::string name;  ///< "NIC 0 of node 3, out"; empty if nothing was sent
-    double share = 0;  ///< of its capacity
+    double share = 0;  ///< of the time, the mean over its channels
   };
   virtual BusiestLink busiest(Time now) const = 0;
 

@@ -43,15 +43,16 @@ Resources::Use Resources::take(Id id, Time head, std::int64_t bytes, Time at_lea
   Resource& resource = resources_[id];
   resource.asked = head;
   const Time duration = std::max(resource.bandwidth.time_of(bytes), at_least);
-  resource.busy += duration;
   if (resource.channels == none) {
     const Use taken = use(resource, std::max(head, resource.free), duration);
+    if (taken.end < never) resource.busy_ps += static_cast<double>(taken.end - taken.begin);
     resource.free = std::min(never, taken.end + gap_);
     return taken;
   }
   std::vector<Time>& free = channels_[resource.channels];
   std::pop_heap(free.begin(), free.end(), std::greater<>());
   const Use taken = use(resource, std::max(head, free.back()), duration);
+  if (taken.end < never) resource.busy_ps += static_cast<double>(taken.end - taken.begin);
   free.back() = std::min(never, taken.end + gap_);
   std::push_heap(free.begin(), free.end(), std::greater<>());
   return taken;

@@ -37,8 +37,8 @@ class Resources {
   /// the resource is dead.
   Use take(Id resource, Time head, std::int64_t bytes, Time at_least = 0);
 
-  /// For how long it has been in use, at full speed: the mean over its channels.
-  Time busy(Id id) const { return resources_[id].busy / static_cast<Time>(channels(id)); }
+  /// For how long it has been in use: the mean over its channels.
+  double busy_ps(Id id) const { return resources_[id].busy_ps / static_cast<double>(channels(id)); }
 
   // For callers that precompute uses (sim/shortcut): resources with one channel and constant speed.
   struct State {
@@ -51,7 +51,7 @@ class Resources {
   Time duration(Id id, std::int64_t bytes) const { return resources_[id].bandwidth.time_of(bytes); }
   State state(Id id) const { return {resources_[id].asked, resources_[id].free}; }
   void set_state(Id id, State state) { resources_[id].asked = state.asked, resources_[id].free = state.free; }
-  void add_busy(Id id, Time time) { resources_[id].busy += time; }
+  void add_busy(Id id, Time time) { resources_[id].busy_ps += static_cast<double>(time); }
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -60,7 +60,7 @@ class Resources {
     InverseBandwidth bandwidth;
     Time free = 0;                  // one channel
     Time asked = -1;                // head of the last message
-    Time busy = 0;                  // of all channels
+    double busy_ps = 0;             // of all channels, which may be more than a Time can hold
     std::uint32_t channels = none;  // else: index into channels_
     std::uint32_t speed = none;     // index into speeds_
   };

@@ -40,10 +40,9 @@ struct RetimeArguments {
         "values of a platform's keys in place of its own, every combination: leaf.bandwidth=1MBps/10MBps,leaf.latency=1ms");
     list.text("time-as", time_as, "network to time in place of the trained one, on the same minibatches")
         .without_default("the trained one");
-    list.number(
-        "to-loss", to_loss, {.least = 0},
-        "also print when a validation loss was first at most this, by interpolation, without the time of validations "
-        "(0: do not)");
+    list.number("to-loss", to_loss, {.least = 0},
+                "validation loss; also print when each run first reaches it (interpolated, without the time of validations; "
+                "0: do not)");
     describe_result(list, result).when(runs.size() == 1, "is for one run");
     list.text("out", out,
               "folder that receives a run folder for each run and platform, RUN-PLATFORM, with the run's losses and the new "
@@ -85,15 +84,21 @@ void add_to(core::Json& result, const std::string& platform, const predict::Reti
   if (to_loss <= 0) return;
   const auto there = predict::first_with_loss(records, to_loss);
   result["reached_s"][platform] = there ? core::Json(there->time_s) : core::Json(nullptr);
-  result["reached_bytes"] = there ? core::Json(there->sent_bytes) : core::Json(nullptr);
+  result["reached_bytes"][platform] = there ? core::Json(there->sent_bytes) : core::Json(nullptr);
   result["reached_samples"] = there ? core::Json(there->samples) : core::Json(nullptr);
 }
 
+/// Throws ConfigError if two have one name.
 std::vector<sim::Platform> platforms_of(const RetimeArguments& arguments) {
   std::vector<sim::Platform> platforms;
   for (const std::string& platform : arguments.platforms)
-    for (const sim::PlatformChanges& changes : sim::platform_variants(arguments.vary))
+    for (const sim::PlatformChanges& changes : sim::platform_variants(arguments.vary)) {
       platforms.push_back(sim::read_platform(platform, changes));
+      const std::string& name = platforms.back().name;
+      if (std::ranges::count(platforms, name, &sim::Platform::name) > 1)
+        throw core::ConfigError(
+            core::format("two platforms have the name '{}': rename a file, or leave one out", core::printable(name)));
+    }
   return platforms;
 }
 

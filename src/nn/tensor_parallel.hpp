@@ -9,8 +9,8 @@
 namespace paragrad::nn {
 
 /// Tensor parallelism (Dean et al., NIPS 2012): a graph cut into parts for workers that hold one replica together. Each
-/// computes its part of the outputs of every layer, with the parameters that lead to them, and Gather joins the parts where
-/// an operation needs them all (OpPart, ops/gather.hpp).
+/// computes its part of a layer's outputs, with the parameters that lead to them, or an addend of all of them. Gather joins
+/// the parts where an operation needs them all, and SumOfParts adds the addends (OpPart, ops/gather.hpp).
 class TensorParallel {
  public:
   /// The part of worker `index` of `workers`. Throws ConfigError, naming the node, for an operation that cannot be split.

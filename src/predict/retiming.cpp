@@ -121,7 +121,8 @@ Retiming::Retiming(const std::string& folder, const std::string& time_as)
     for (std::string line; std::getline(lines, line);) original_.push_back(core::parse_json(line));
     if (original_.empty() || !original_.back().contains("end")) throw cannot(folder, "its records are incomplete");
     for (const core::Json& record : original_)
-      for (const char* const time : {"optimise_s", "aggregate_s", "validate_s", "exposed"}) record.at(time).get<double>();
+      for (const char* const number : {"optimise_s", "aggregate_s", "validate_s", "data_s", "exposed", "samples"})
+        record.at(number).get<double>();
     original_.back().at("training_s").get<double>();
     const SimulationArguments arguments = arguments_of(folder, time_as, manifest_);
     world_ = arguments.world;

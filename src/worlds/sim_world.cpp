@@ -158,7 +158,7 @@ bool SimWorld::run_until(Job& job, const std::function<bool(double)>& stop_when,
                       {"messages", report.messages},
                       {"bytes", report.bytes},
                       {"fast_collectives", report.shortcuts}};
-  if (!report.busiest_link.empty() && past.duration_s == 0)
+  if (!report.busiest_link.empty() && past.duration_s == 0)  // after a failure the report is of the last part only
     world["busiest_link"] = {{"name", report.busiest_link}, {"share", report.busiest_share}};
   world.update(past.record);
   job.finish(world);

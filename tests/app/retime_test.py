@@ -161,9 +161,11 @@ class Retime(CliTest):
                 share = (losses[1] - loss) / (losses[1] - losses[2])
                 self.assertAlmostEqual(told["reached_s"][name], sum(passed[:2]) + share * passed[2], places=9)
         self.assertAlmostEqual(told["reached_samples"], records(out)[1]["samples"] + share * (records(out)[2]["samples"] - records(out)[1]["samples"]))
+        run("retime", out, "--platforms", "ethernet-1g", "--to-loss", 1e9, "--result", result).check_returncode()
+        self.assertEqual(json.loads(result.read_text())["reached_samples"], records(out)[0]["samples"])
         never = run("retime", out, "--platforms", "ethernet-1g", "--to-loss", 1e-9, "--result", result)
         self.assertTrue(never.stdout.rstrip().endswith("never"), never.stdout)
-        self.assertIsNone(json.loads(result.read_text())["reached_bytes"])
+        self.assertEqual(json.loads(result.read_text())["reached_bytes"], {"ethernet-1g": None})
 
     def test_keys_that_cannot_be_varied_are_refused(self):
         out = self.fresh()
@@ -177,6 +179,8 @@ class Retime(CliTest):
                 self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--vary", words), said)
         self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--vary", "leaf.latency=1us", "--out", self.fresh()), "--vary")
         self.assert_refused(run("retime", out, out, "--platforms", "k40m-fdr", "--result", self.fresh()), "is for one run")
+        self.assert_refused(run("retime", out, "--platforms", "k40m-fdr,k40m-fdr"), "two platforms have the name 'k40m-fdr'")
+        self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--vary", "leaf.latency=1us/1us"), "k40m-fdr 1us")
         self.assert_refused(run("retime", out, "--platforms", "k40m-fdr", "--overwrite"), "--out")
 
     def test_what_is_written_leads_nowhere_else(self):

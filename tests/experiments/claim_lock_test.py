@@ -60,6 +60,10 @@ class ClaimLock(unittest.TestCase):
         self.record(ma_2=[0.5])
         self.change("right = 0.6", "right = 0.7")
         self.refused("lock", "toy", parts=("[[claim]] 'all' has been judged",))
+        self.change("right = 0.7", "right = 0.6")
+        self.harness("lock", "toy")
+        self.change('name = "large"', 'name = "new-2"\nstrategy = "sgd"\nworkers = 1\n\n[[run]]\nname = "large"')  # it would match
+        self.refused("lock", "toy", parts=("[[claim]] 'all' has been judged",))
 
     def test_a_claim_that_is_edited_after_its_record_is_refused_everywhere(self):
         self.record(large=[0.95])

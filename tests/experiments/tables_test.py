@@ -52,6 +52,20 @@ class ClaimsAboutSeveralRuns(unittest.TestCase):
                 for size, (run, seeds) in enumerate(self.RUNS.items())}
         self.assertEqual([round(value, 9) for value in read_term("rank(m-*, size).test_error").values(runs, self.BASELINES)], [0.5, 0.5])
 
+    def test_without_an_interval_every_seed_counts(self):
+        for left, op, right, verdict in (([10, 11, 9], "<", [8, math.inf, 8], "undecided"), ([8, math.inf, 8], "<=", [math.inf] * 3, "undecided"),
+                                         ([math.inf] * 3, "<=", [math.inf] * 3, "FAILS"), ([1, 2, 3], "<", [math.inf] * 3, "holds"),
+                                         ([1, math.nan, 3], "<", [4, 4, 4], "undecided")):
+            runs = {name: {seed: {"t": value} for seed, value in enumerate(of, 1)} for name, of in (("a", left), ("b", right))}
+            claim = {"text": "", "left": "a.t", "op": op, "right": "b.t"}
+            with self.subTest(left=left, right=right):
+                self.assertEqual(judge(claim, runs, dict.fromkeys(runs, "")).verdict, verdict)
+
+    def test_a_rank_of_errors_is_no_percentage(self):
+        runs = {run: {seed: values | {"size": size} for seed, values in seeds.items()} for size, (run, seeds) in enumerate(self.RUNS.items())}
+        claim = {"text": "", "left": "rank(m-*, size).test_error", "op": "<", "right": 0.2, "margin": 0.5}
+        self.assertEqual(judge(claim, runs, self.BASELINES).numbers, "rank(m-*, size).test_error 0.5 < 0.2 + 0.5")
+
     def test_such_a_claim_is_open_until_all_its_runs_are_recorded(self):
         for text in ("least(m-*).test_error", "rank(m-*, test_error).test_error"):
             with self.subTest(text):
@@ -62,6 +76,8 @@ class ClaimsAboutSeveralRuns(unittest.TestCase):
 
     def test_what_becomes_of_an_update_with_an_outer_momentum(self):
         run, options = Run("d", {}), {"strategy": "diloco", "outer-learning-rate": 0.5, "outer-momentum": 0.8}
+        self.assertEqual(derived(run, options | {"outer-restart": 3}, {}), {})
+        self.assertAlmostEqual(derived(run, {"strategy": "diloco"}, {})["outer_gain"], 7)
         self.assertEqual(derived(run, options, {"update_correlation": 0.5}), {"at_once": 0.9, "outer_gain": 2.5000000000000004,
                                                                               "aligned_gain": 0.5 * (1 + 0.8 / 0.6)})
         self.assertAlmostEqual(derived(run, options, {"update_correlation": 1})["aligned_gain"], derived(run, options, {})["outer_gain"])

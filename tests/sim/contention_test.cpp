@@ -123,8 +123,8 @@ TEST_CASE("tapered uplinks carry their share; without taper nobody waits for the
 
 TEST_CASE("the busiest link is in use for its bytes over its capacity", "[sim]") {
   const std::string network = GENERATE("fifo", "segmented");
-  const int steps = 3;
-  const std::size_t bytes = 2'000'000;
+  int steps = 3;
+  const std::size_t bytes = 1'000'000;
   Platform platform = platform_of(4, 1, fast, {1e-6, 1e9});
   std::string link;
   double busy_s = steps * static_cast<double>(bytes) / 1e9;
@@ -151,6 +151,19 @@ TEST_CASE("the busiest link is in use for its bytes over its capacity", "[sim]")
     platform.node = {{1e-6, 1e9}, 1e9};
     link = "connection of the sockets of node 0, out";
     busy_s *= 2;
+  }
+  SECTION("a NIC at a tenth of its speed") {
+    platform.faults.push_back({.at_s = 0, .kind = Platform::Fault::Kind::nic, .id = 2, .factor = 0.1});
+    link = "NIC 0 of node 2, out";
+    busy_s *= 10;
+  }
+  SECTION("a hundred channels, together for longer than 64 bits of picoseconds") {
+    steps = 60;
+    platform = with_leaves(200, 100, 1);
+    platform.leaf.bytes_per_s = 1e3;
+    platform.spine_bytes_per_s = 1e5;
+    link = "spine";
+    busy_s = 2 * steps * static_cast<double>(bytes) / 1e3;
   }
   const int workers = platform.workers(), distance = workers / 2;
   const Report report = run(platform, workers, {.device = "meta", .network = network}, [&](comm::Worker& worker) {

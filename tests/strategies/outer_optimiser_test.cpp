@@ -114,7 +114,7 @@ TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local mo
     for (std::size_t i = 0; i < length; ++i) REQUIRE(diloco[k][i] == Approx(bmuf[k][i]).epsilon(1e-5).margin(1e-5));
 }
 
-TEST_CASE("diloco forgets its momentum after as many steps as it is told, also where it is resumed", "[strategies]") {
+TEST_CASE("diloco's momentum is zero again after every K outer steps, which its state counts", "[strategies]") {
   const int workers = GENERATE(1, 3), restart = GENERATE(1, 2, 3);
   const core::Settings options{{"outer-restart", restart}, {"outer-learning-rate", 0.6}, {"outer-momentum", 0.8}};
   const auto step_of = [](std::size_t i, int block) { return std::cos(static_cast<double>(i) + 2 * block); };

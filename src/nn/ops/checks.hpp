@@ -4,7 +4,7 @@
 #include "core/format.hpp"
 #include "nn/op.hpp"
 
-/// What several operations need. The checks are for Op::infer and throw ConfigError, a sentence that continues the node's
+/// What several operations need. The checks are for Op::infer and Op::part and throw ConfigError, a sentence that continues the node's
 /// name.
 namespace paragrad::nn {
 
@@ -20,7 +20,7 @@ inline void expect_same_shape(const ValueType& a, const ValueType& b) {
     throw core::ConfigError(core::format("takes inputs of one shape, not {} and {}", describe(a.shape), describe(b.shape)));
 }
 
-/// The part of worker `index` of `workers`, which must not be empty, of so many `what`.
+/// The part of worker `index` of `workers` of `count` things, which `what` names. Nobody's part may be empty.
 inline core::Range expect_part(std::size_t count, const char* what, std::size_t workers, std::size_t index) {
   if (count < workers)
     throw core::ConfigError(

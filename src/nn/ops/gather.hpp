@@ -42,9 +42,8 @@ class Gather final : public ExchangeOp {
 /// Tensor parallelism: the sum of the workers' addends of a value.
 ///
 ///   forward   reduce-scatter and all-gather
-///   backward  each worker's gradient of the whole is an addend, too: the same. Of the network's outputs it is the same on
-///   all
-///             workers, and each has it.
+///   backward  each worker's gradient of the whole is an addend, too: the same. Of the network's outputs every worker
+///             already has the whole gradient, and nothing is sent.
 ///
 /// Bytes per row, with p workers and n elements: each worker sends 2(p-1)·n/p floats forward and, if they are added, as many
 /// backward.
