@@ -4,8 +4,8 @@
 #include "core/format.hpp"
 #include "nn/op.hpp"
 
-/// What several operations need. The checks are for Op::infer and Op::part and throw ConfigError, a sentence that continues the node's
-/// name.
+/// What several operations need. The checks are for Op::infer and Op::part and throw ConfigError, a sentence that continues
+/// the node's name.
 namespace paragrad::nn {
 
 inline void expect_inputs(Op::Types inputs, std::size_t count) {
