@@ -1,11 +1,20 @@
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/descend.hpp"
 #include "backend/kernels/scale.hpp"
 #include "core/arena.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/numbers.hpp"
 #include "optim/delayed_nesterov.hpp"
 #include "strategies/outer_optimiser.hpp"
+#include "strategies/parameter_server/grace_policy.hpp"
 #include "strategies/parameter_server/server_strategy.hpp"
 
 namespace paragrad::strategies {
@@ -18,6 +27,8 @@ struct AsyncLocalOptions : ServerOptions {
   OuterStepOptions outer;
   ServerStep step = ServerStep::delayed;
   std::size_t buffer = 0;  // N; 0: as many as workers
+  std::string speeds;      // of the workers, separated by commas; "": equal
+  double grace_s = 0;
 
   void describe(core::OptionList& list) {
     ServerOptions::describe(list);
@@ -32,8 +43,39 @@ struct AsyncLocalOptions : ServerOptions {
     list.number("outer-buffer", buffer, core::any_count,
                 "displacements whose mean enters the momentum at once (0: as many as there are workers)")
         .when(step == ServerStep::delayed, "has no effect unless `outer-step` is delayed");
+    list.text("worker-speeds", speeds,
+              "relative speeds of the workers, such as 1,0.5,0.5: each pushes after `push-every` times its speed over the "
+              "largest, rounded")
+        .without_default("equal");
+    list.number("grace", grace_s, {.least = 0, .most = 1e6},
+                "seconds for which a server waits after a push, so that workers that finish meanwhile go on from the same "
+                "parameters");
   }
 };
+
+/// Throws OptionError.
+std::vector<double> read_speeds(const std::string& text) {
+  std::vector<double> speeds;
+  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto speed = core::number_of<double>(std::string_view(text).substr(begin, end - begin));
+    if (!speed || !(*speed > 0) || std::isinf(*speed))
+      throw core::OptionError("worker-speeds", core::format("'{}' is no list of numbers above 0, such as 1,0.5,0.5", text));
+    speeds.push_back(*speed);
+    begin = end + 1;
+  }
+  return speeds;
+}
+
+/// The minibatches of each worker between two exchanges: in proportion to its speed (DyLU), at least one.
+std::vector<std::size_t> local_steps(std::size_t most, const std::vector<double>& speeds, int workers) {
+  std::vector<std::size_t> steps(static_cast<std::size_t>(workers), most);
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    const double share = speeds[i] / *std::ranges::max_element(speeds);
+    steps[i] = std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(share * static_cast<double>(most))));
+  }
+  return steps;
+}
 
 /// Weighs the displacements of N workers by 1/sqrt(N) · 1/sqrt(1 + staleness).
 class WeighingPolicy : public Policy {
@@ -61,11 +103,12 @@ class WeighingPolicy : public Policy {
 /// The local optimisers keep their state. A single worker with N = 1 is DiLoCo up to rounding. At the end of an epoch, where
 /// the workers meet, each sends the rest and all go on from x.
 ///
-/// Not here: numbers of local steps by a worker's speed, and servers that wait a while for more displacements.
+/// With DyLU each worker makes steps in proportion to its speed, so that all push at about the same time; with a grace
+/// period (GracePolicy) those that do go on from the same model.
 class AsyncLocalSgd : public ServerStrategy {
  public:
   AsyncLocalSgd(const AsyncLocalOptions& options, const StrategyContext& context)
-      : ServerStrategy(options, context.server), options_(options) {}
+      : ServerStrategy(options, context.server), options_(options), speeds_(read_speeds(options.speeds)) {}
 
   void start(comm::Worker& worker, Replica& replica) override;
   void serve(comm::Worker& all_ranks, int workers) override;
@@ -79,11 +122,15 @@ class AsyncLocalSgd : public ServerStrategy {
  protected:
   std::unique_ptr<Policy> make_policy(int workers) const override;
   optim::OptimiserOptions rule() const override;
+  bool holds_fetches() const override { return options_.grace_s > 0; }
+  void check(int workers) const override;
 
  private:
   void push(comm::Worker& worker, Replica& replica);
 
   AsyncLocalOptions options_;
+  std::vector<double> speeds_;
+  std::size_t steps_ = 1;  // H of this worker
   std::size_t workers_ = 1;
   core::Arena base_;             // x as fetched
   core::Arena displacement_;     // D
@@ -91,8 +138,18 @@ class AsyncLocalSgd : public ServerStrategy {
 };
 
 std::unique_ptr<Policy> AsyncLocalSgd::make_policy(int workers) const {
-  if (options_.step == ServerStep::weighted) return std::make_unique<WeighingPolicy>(workers);
-  return std::make_unique<Policy>();
+  auto policy =
+      options_.step == ServerStep::weighted ? std::make_unique<WeighingPolicy>(workers) : std::make_unique<Policy>();
+  if (options_.grace_s == 0) return policy;
+  return std::make_unique<GracePolicy>(std::move(policy), workers, options_.grace_s);
+}
+
+void AsyncLocalSgd::check(int workers) const {
+  if (!speeds_.empty() && speeds_.size() != static_cast<std::size_t>(workers))
+    throw core::OptionError("worker-speeds", core::format("there are {} speeds, but {} workers", speeds_.size(), workers));
+  if (options_.grace_s >= options_.worker_timeout_s)
+    throw core::OptionError("grace",
+                            core::format("it must be shorter than `worker-timeout`, {} s", options_.worker_timeout_s));
 }
 
 optim::OptimiserOptions AsyncLocalSgd::rule() const {
@@ -102,6 +159,7 @@ optim::OptimiserOptions AsyncLocalSgd::rule() const {
 
 void AsyncLocalSgd::start(comm::Worker& worker, Replica& replica) {
   workers_ = static_cast<std::size_t>(worker.size());
+  steps_ = local_steps(options_.push_every, speeds_, worker.size()).at(static_cast<std::size_t>(worker.rank()));
   ServerStrategy::start(worker, replica);
   base_ = worker.device().allocate(replica.parameters.size());
   displacement_ = worker.device().allocate(replica.parameters.size());
@@ -122,7 +180,7 @@ void AsyncLocalSgd::step(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::KernelQueue& queue) {
     replica.optimiser.update(queue, {0, replica.parameters.size()}, replica.step, replica.parameters);
   });
-  if (++minibatches_ < options_.push_every) return;
+  if (++minibatches_ < steps_) return;
   push(worker, replica);
   talk(worker, [&](comm::Communicator& comm) { link().fetch(comm, versions(), base_.span()); });
   worker.run(backend::Copy{base_.span(), replica.parameters});

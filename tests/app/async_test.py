@@ -21,6 +21,8 @@ RUNS = {
     "async_local_sgd": (3, 0, ["--push-every", "4", "--outer-momentum", "0.5"]),
     "async_local_sgd, weighted, windows": (4, 1, ["--push-every", "3", "--outer-step", "weighted", "--outer-learning-rate", "0.2",
                                                   "--server-transport", "windows", "--optimiser", "nesterov"]),
+    "async_local_sgd, grace": (4, 1, ["--push-every", "4", "--grace", "0.005", "--worker-speeds", "1,0.5,0.2"]),
+    "async_local_sgd, grace, on the workers": (3, 0, ["--push-every", "2", "--grace", "0.002", "--outer-step", "nesterov"]),
     "backup_workers": (4, 1, []),
 }
 

@@ -349,3 +349,62 @@ TEST_CASE("what a worker has not sent at the end of an epoch is sent there, and 
   for (const auto& of_worker : models)
     CHECK(of_worker == std::vector<float>{4 - 3, 4 - 6});  // the means of -3 and -3, twice
 }
+
+TEST_CASE("with DyLU workers push after minibatches in proportion to their speeds, at least one", "[strategies]") {
+  ServerRun run;
+  run.strategy = "async_local_sgd";
+  run.workers = 4;
+  run.options = {{"push-every", 6u}, {"worker-speeds", "2,1.4,4,0.1"}};
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.strategy->begin_epoch(worker, *harness.replica, 1);
+    for (int i = 0; i < 12; ++i) step(worker, harness, 1);
+  });
+  std::map<int, int> pushes;
+  for (const Event& event : run.orders[0]) pushes[event.worker] += event.kind == Event::Kind::push;
+  CHECK(pushes == std::map<int, int>{{0, 12 / 3}, {1, 12 / 2}, {2, 12 / 6}, {3, 12}});
+
+  const auto fails = [&](const char* speeds) {
+    ServerRun other = run;
+    other.options["worker-speeds"] = speeds;
+    other.run([](comm::Worker&, StrategyHarness&) {});
+  };
+  for (const char* const wrong : {"2,1,3", "1,2,3,4,5", "1,2,3,0", "1,2,3,-1", "1,,2,3", "1,2,3,", "1,2,3,x", "1,2,3,inf"})
+    CHECK_THROWS_AS(fails(wrong), core::OptionError);
+}
+
+TEST_CASE("a grace period keeps those that have pushed until all have, or until it is over", "[strategies]") {
+  const int servers = GENERATE(0, 1);
+  const bool is_long = GENERATE(true, false);
+  const double grace_s = is_long ? 50 : 1e-4;
+  ServerRun run;
+  run.strategy = "async_local_sgd";
+  run.workers = 3;
+  run.options = {{"servers", servers}, {"push-every", 1u}, {"grace", grace_s}};
+  bool slow_came_meanwhile = false;
+  std::array<std::vector<double>, 3> waited_s;
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.strategy->begin_epoch(worker, *harness.replica, 1);
+    for (std::size_t i = 0; i < 6; ++i) {
+      for (std::size_t k = 0; k < (worker.rank() == 2 ? 40u : 1u); ++k) compute(worker, 100 * i + k, 5);
+      const double begin_s = worker.comm().now_s();
+      step(worker, harness, 1);
+      waited_s[static_cast<std::size_t>(worker.rank())].push_back(worker.comm().now_s() - begin_s);
+    }
+  });
+  for (const auto& events : run.orders) {
+    std::map<int, int> pushes{{0, 0}, {1, 0}, {2, 0}};
+    for (const Event& event : events) {
+      if (event.kind == Event::Kind::push) ++pushes[event.worker];
+      if (event.kind == Event::Kind::meet) pushes.erase(event.worker);
+      if (event.kind != Event::Kind::fetch) continue;
+      if (is_long)
+        for (const auto& [worker, count] : pushes) CHECK(count == pushes[event.worker]);
+      slow_came_meanwhile |= event.worker < 2 && pushes.contains(2) && pushes[2] == pushes[event.worker];
+    }
+  }
+  CHECK(slow_came_meanwhile == is_long);
+  for (std::size_t i = 0; i < 6 && !is_long; ++i) {  // the first of the two waits to the end, the other for what is left
+    const double longest = std::max(waited_s[0][i], waited_s[1][i]);
+    CHECK(longest == Approx(grace_s).epsilon(0.1));
+  }
+}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "strategies/parameter_server/shard.hpp"
 
@@ -34,6 +35,10 @@ class Policy {
 
   /// All remaining workers have reached the end of the epoch; a new one begins.
   virtual void begin_epoch() {}
+
+  /// When, by the server's clock, close() is to be called and fetches are to be considered again; infinity: never.
+  virtual double deadline_s() const { return std::numeric_limits<double>::infinity(); }
+  virtual void close() {}
 };
 
 }  // namespace paragrad::strategies

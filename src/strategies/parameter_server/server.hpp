@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,10 @@ class Server {
   bool lost(int worker) const { return progress(worker).lost; }
   std::vector<std::int32_t> all_lost() const;
   int workers() const { return static_cast<int>(progress_.size()); }
+
+  /// See Policy. In a prescribed order time does not matter.
+  double deadline_s() const { return order_.prescribed() ? std::numeric_limits<double>::infinity() : policy_->deadline_s(); }
+  void close() { policy_->close(); }
 
   std::uint64_t done() const { return order_.size(); }
   bool keeps_order() const { return order_.prescribed(); }

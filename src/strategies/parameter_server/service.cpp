@@ -10,7 +10,8 @@
 namespace paragrad::strategies {
 namespace {
 
-constexpr double look_every_s = 1;  // interval of checks that a peer is still there
+constexpr double look_every_s = 1;      // interval of checks that a peer is still there
+constexpr double clock_error_s = 1e-9;  // by which a wait may end before its limit
 
 }  // namespace
 
@@ -24,6 +25,8 @@ void Service::run(comm::Communicator& comm) {
     if (over()) return;
     if (const auto request = receive(comm))
       take_in(comm, *request);
+    else if (comm.now_s() + clock_error_s >= server_.deadline_s())
+      server_.close();
     else
       lose_the_silent(comm);
   }
@@ -38,7 +41,8 @@ bool Service::over() const {
 std::optional<Request> Service::receive(comm::Communicator& comm) {
   constexpr double forever = std::numeric_limits<double>::infinity();
   const double left_s = quiet_since_s_ + timeout_s_ - comm.now_s();
-  return receive_within(comm, somebody_is_missed() ? std::clamp(left_s, 0., look_every_s) : forever);
+  const double limit_s = somebody_is_missed() ? std::clamp(left_s, 0., look_every_s) : forever;
+  return receive_within(comm, std::min(limit_s, std::max(server_.deadline_s() - comm.now_s(), 0.)));
 }
 
 std::optional<Request> Service::receive_within(comm::Communicator& comm, double limit_s) {
