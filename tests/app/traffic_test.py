@@ -128,6 +128,19 @@ class Traffic(CliTest):
             self.assertIsNone(json.loads(line)["sent_bytes"])
         self.assertIn(" - ", run("compare", self.folder / "native").stdout)
 
+    def test_an_emulated_run_names_its_busiest_link(self):
+        for workers, strategy in ((1, "sgd"), (4, "data_parallel")):
+            out = self.folder / f"links-{workers}"
+            done = self.simulate(workers, "--strategy", strategy, "--out", out)
+            weights(done)
+            link = json.loads((out / "manifest.json").read_text())["simulation"].get("busiest_link")
+            if workers == 1:
+                self.assertIsNone(link)
+                self.assertNotIn("busiest", done.stdout)
+            else:
+                self.assertRegex(done.stdout, rf"(?m)^busiest link: {link['name']}, in use for {100 * link['share']:.1f} % of the time$")
+                self.assertTrue(0 < link["share"] < 1)
+
     def test_compare_prints_the_bytes_of_a_worker(self):
         weights(self.simulate(2, "--strategy", "model_averaging", "--out", self.folder / "compared"))
         record = json.loads(run("compare", self.folder / "compared", "--format", "json").stdout)[0]
