@@ -43,6 +43,7 @@ struct AsyncLocalOptions : ServerOptions {
     list.number("outer-buffer", buffer, core::any_count,
                 "displacements whose mean enters the momentum at once (0: as many as there are workers)")
         .when(step == ServerStep::delayed, "has no effect unless `outer-step` is delayed");
+    list.group("Meetings");
     list.text("worker-speeds", speeds,
               "relative speeds of the workers, such as 1,0.5,0.5: each pushes after `push-every` times its speed over the "
               "largest, rounded")

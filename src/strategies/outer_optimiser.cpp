@@ -16,8 +16,8 @@ void OuterStepOptions::describe(core::OptionList& list) {
 
 void OuterOptions::describe(core::OptionList& list) {
   list.uses("balance");
-  OuterExchangeOptions::describe(list);
   StatisticsOptions::describe(list);
+  OuterExchangeOptions::describe(list);
 }
 
 void nesterov_step(comm::Communicator& comm, const OuterPart& part, double rate, double momentum) {

@@ -12,7 +12,7 @@
 namespace paragrad::strategies {
 
 void StatisticsOptions::describe(core::OptionList& list) {
-  list.group("Block updates");
+  list.group("Meetings");
   list.flag("update-statistics", statistics,
             "report the correlation of successive mean updates, and how far apart the workers' models are");
 }
