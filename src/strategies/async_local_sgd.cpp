@@ -68,14 +68,12 @@ std::vector<double> read_speeds(const std::string& text) {
   return speeds;
 }
 
-/// The minibatches of each worker between two exchanges: in proportion to its speed (DyLU), at least one.
-std::vector<std::size_t> local_steps(std::size_t most, const std::vector<double>& speeds, int workers) {
-  std::vector<std::size_t> steps(static_cast<std::size_t>(workers), most);
-  for (std::size_t i = 0; i < speeds.size(); ++i) {
-    const double share = speeds[i] / *std::ranges::max_element(speeds);
-    steps[i] = std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(share * static_cast<double>(most))));
-  }
-  return steps;
+/// The minibatches of a worker between two exchanges: in proportion to its speed (DyLU), at least one. speeds: of all
+/// workers; empty: equal.
+std::size_t local_steps(std::size_t most, const std::vector<double>& speeds, int rank) {
+  if (speeds.empty()) return most;
+  const double share = speeds.at(static_cast<std::size_t>(rank)) / *std::ranges::max_element(speeds);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(share * static_cast<double>(most))));
 }
 
 /// Weighs the displacements of N workers by 1/sqrt(N) · 1/sqrt(1 + staleness).
@@ -160,8 +158,8 @@ optim::OptimiserOptions AsyncLocalSgd::rule() const {
 
 void AsyncLocalSgd::start(comm::Worker& worker, Replica& replica) {
   workers_ = static_cast<std::size_t>(worker.size());
-  steps_ = local_steps(options_.push_every, speeds_, worker.size()).at(static_cast<std::size_t>(worker.rank()));
-  ServerStrategy::start(worker, replica);
+  ServerStrategy::start(worker, replica);  // checks the number of speeds
+  steps_ = local_steps(options_.push_every, speeds_, worker.rank());
   base_ = worker.device().allocate(replica.parameters.size());
   displacement_ = worker.device().allocate(replica.parameters.size());
   minibatches_ = 0;
