@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT / "experiments/harness"), str(ROOT / "src/python")]
 from config import DataSet, Experiment, Run  # noqa: E402
 from derived import derived  # noqa: E402
 from maps import lines_of, map_of  # noqa: E402
-from paragrad.runs import flat  # noqa: E402
+from paragrad.runs import Error, flat  # noqa: E402
 from results import NotRun  # noqa: E402
 from tables import trend  # noqa: E402
 from terms import rank_correlation, read_term  # noqa: E402
@@ -101,6 +101,8 @@ class Maps(unittest.TestCase):
 
     def test_values_of_platforms_are_named_by_their_platform(self):
         told = {"reached_s": {"wan 1.5MBps/0.5": 3, "k40m-fdr": None}, "reached_bytes": None, "score": None}
+        with self.assertRaisesRegex(Error, "reached_s_a_b"):
+            flat({"reached_s": {"a-b": 1, "a_b": 2}})
         self.assertEqual(flat(told), {"reached_s_wan_1_5MBps_0_5": 3, "reached_s_k40m_fdr": math.inf, "reached_bytes": math.inf, "score": None})
 
 

@@ -296,7 +296,11 @@ def flat(values: dict[str, Any]) -> dict[str, Any]:
     a loss was never reached."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        found |= {f"{name}_{re.sub(r'[^A-Za-z0-9]', '_', one)}": of for one, of in value.items()} if isinstance(value, dict) else {name: value}
+        for one, of in value.items() if isinstance(value, dict) else [("", value)]:
+            key = f"{name}_{re.sub(r'[^A-Za-z0-9]', '_', one)}" if one else name
+            if key in found:
+                raise Error(f"two platforms would have the metric {key}: rename one")
+            found[key] = of
     return {name: math.inf if value is None and name.startswith("reached") else value for name, value in found.items()}
 
 
