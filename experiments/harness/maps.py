@@ -24,6 +24,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Map:
+    metric: str  # without the place
     axes: tuple[str, str]  # rows and columns
     rows: list[str]
     columns: list[str]
@@ -51,7 +52,7 @@ def map_of(experiment: Experiment, of_data: dict[str, dict[int, dict[str, Any]]]
         rivals = [run for run, differences in behind.items() if statistics.fmean(differences) <= half_width(differences)]
         return Place(best, statistics.fmean(found[best]), rivals)
 
-    return Map((row, column), table["places"][row], table["places"][column], [[place(metric) for metric in line] for line in metrics_of(table)])
+    return Map(table["map"].partition("_{")[0], (row, column), table["places"][row], table["places"][column], [[place(metric) for metric in line] for line in metrics_of(table)])
 
 
 def lines_of(found: Map) -> list[list[str]]:

@@ -9,6 +9,7 @@ from maps import Map, Place
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from paragrad.drawing import INK, MUTED, PAPER, lay_out, unit_for
+from paragrad.plotting import Column
 
 
 def shown(value: float, kind: str) -> str:
@@ -22,8 +23,8 @@ def short(run: str, family: str) -> str:
     return run.removeprefix(family).strip("-")
 
 
-def draw_map(found: Map, kind: str, runs: list[Run], of_labels: Looks) -> Figure:
-    """kind: of the values' unit, in drawing.UNITS."""
+def draw_map(found: Map, runs: list[Run], of_labels: Looks) -> Figure:
+    kind = Column(found.metric).kind
     families = {run.name: run.family if short(run.name, run.family)[:1].isdigit() else run.name for run in runs}
     places = [place for line in found.places for place in line if place]
     winning = list(dict.fromkeys(families[place.best] for place in places))

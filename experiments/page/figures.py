@@ -339,7 +339,7 @@ def maps_of_winners(study: Study, looks: Looks) -> Iterator[Figure]:
             found = map_of(study.experiment, of_data, table)
             if any(place for line in found.places for place in line):
                 alt = "Map of winners: " + "; ".join(", ".join(line) for line in lines_of(found)[1:])
-                draw = functools.partial(draw_map, found, Column(table["map"].partition("_{")[0]).kind, runs, looks)
+                draw = functools.partial(draw_map, found, runs, looks)
                 yield Figure(sentence(table["title"]) + of(study, data), "", svg(study, f"map-{index}-{data}", draw, alt), [run.name for run in runs])
 
 

@@ -20,7 +20,7 @@ from cells import draw_map  # noqa: E402
 from maps import map_of  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from paragrad.drawing import save  # noqa: E402
-from paragrad.plotting import Column, plot  # noqa: E402
+from paragrad.plotting import plot  # noqa: E402
 
 NAMES = {"sgd": "one worker", "ma-16": "16 workers, model averaging", "nbm-16": "16, block momentum", "nbm-64": "64, block momentum"}
 
@@ -60,7 +60,7 @@ def winners(study: Study) -> Figure:
     if len(recorded) != 1:
         raise UserError(f"{study.name} has runs of {len(recorded)} data sets that are recorded for all seeds, and a map is of one: make record-{study.name}")
     found = map_of(study.whole, next(iter(recorded.values())), table)
-    return draw_map(found, Column(table["map"].partition("_{")[0]).kind, study.whole.runs, charts.Looks())
+    return draw_map(found, study.whole.runs, charts.Looks())
 
 
 def maker_of(study: Study) -> Callable[[Study], Figure]:
