@@ -4,7 +4,6 @@
 #include "app/commands.hpp"
 #include "backend/device.hpp"
 #include "cli/described_options.hpp"
-#include "cli/option_use.hpp"
 #include "cli/option_values.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
@@ -155,7 +154,6 @@ int run(CalibrateArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError("the device 'meta' computes nothing to measure: choose cpu or reference");
   const bool alone = !comm::under_mpiexec();
   if (alone) largest_message(arguments.largest_message);  // report errors in the value first
-  cli::use_of(parser, arguments).check();
   CalibrationJob job(arguments);
   return worlds::make_real_world(worlds::facts_of(parser.get_name(), arguments), arguments.device)->run(job);
 }

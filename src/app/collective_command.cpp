@@ -196,9 +196,7 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
       option->count() == 0 && operation != comm::Operation::allreduce)
     option->default_str(arguments.collective = comm::default_algorithm(operation));  // config.toml shows it
   comm::check_algorithm(operation, arguments.collective);
-  const cli::OptionUse use = cli::use_of(parser, arguments);
-  use.check();
-  const std::string config = use.config();
+  const std::string config = cli::use_of(parser, arguments).config();
   if (!real) return run_emulated(arguments, config);
   CollectiveJob job(arguments, config);
   return worlds::make_real_world(worlds::facts_of(parser.get_name(), arguments), arguments.device,

@@ -7,7 +7,6 @@
 
 #include "app/commands.hpp"
 #include "cli/described_options.hpp"
-#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/join.hpp"
@@ -190,8 +189,7 @@ void write_platform(const FitArguments& arguments, const sim::Platform& platform
   file.commit();
 }
 
-int run(FitArguments& arguments, const CLI::App& parser) {
-  cli::use_of(parser, arguments).check();
+int run(FitArguments& arguments, const CLI::App&) {
   if (!arguments.operation.empty()) comm::parse_operation(arguments.operation);
   if (!arguments.out.empty() && !arguments.overwrite && std::filesystem::exists(arguments.out))
     throw core::ConfigError(

@@ -137,9 +137,7 @@ cli::Command goodput_command() {
                    "paragrad goodput --platform experiments/failures/failing.toml --save-every 1ms,5ms,25ms,auto",
        .reads_config = true},
       [](GoodputArguments& arguments, const CLI::App& parser) {
-        const cli::OptionUse use = cli::use_of(parser, arguments);
-        use.check();
-        return run(arguments, use.config());
+        return run(arguments, cli::use_of(parser, arguments).config());
       });
 }
 

@@ -8,7 +8,6 @@
 #include "app/commands.hpp"
 #include "app/scoring.hpp"
 #include "cli/described_options.hpp"
-#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -167,10 +166,7 @@ cli::Command retime_command() {
                    "paragrad retime runs/eight --platforms ethernet-10g,ethernet-1g --out runs/priced\n"
                    "paragrad retime runs/eight --platforms ethernet-1g --time-as 40-1024-1024-120:relu\n"
                    "paragrad retime runs/eight --platforms ethernet-1g --vary leaf.bandwidth=10MBps/1GBps --to-loss 1.6"},
-      [](RetimeArguments& arguments, const CLI::App& parser) {
-        cli::use_of(parser, arguments).check();
-        return retime(arguments);
-      });
+      [](RetimeArguments& arguments, const CLI::App&) { return retime(arguments); });
 }
 
 }  // namespace paragrad::app

@@ -4,7 +4,6 @@
 #include "app/commands.hpp"
 #include "app/scoring.hpp"
 #include "cli/described_options.hpp"
-#include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "train/text_writer.hpp"
 #include "worlds/shared_options.hpp"
@@ -45,10 +44,7 @@ cli::Command sample_command() {
        .description = "Continue a text with a trained model of texts, token by token. The same seed gives the same text.",
        .examples = "paragrad sample runs/sonnets/checkpoint.h5 --prompt 'Shall I '\n"
                    "paragrad sample runs/sonnets/checkpoint.h5 --tokens 200 --temperature 0.8 --top-k 20"},
-      [](SampleArguments& arguments, const CLI::App& parser) {
-        cli::use_of(parser, arguments).check();
-        return write_sample(arguments);
-      });
+      [](SampleArguments& arguments, const CLI::App&) { return write_sample(arguments); });
 }
 
 }  // namespace paragrad::app

@@ -138,7 +138,6 @@ int write_jobs(const search::SearchArguments& arguments, const search::SearchPla
 }
 
 int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
-  cli::use_of(parser, arguments).check();
   check(arguments);
   const cli::Command runs = make_command(arguments.command);
   const search::Space space = read_space(arguments, *runs.parser);

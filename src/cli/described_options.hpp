@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/option_use.hpp"
 #include "core/options.hpp"
 
 namespace paragrad::cli {
@@ -47,7 +48,8 @@ struct CommandText {
   bool reads_config = false;
 };
 
-/// A command with the options that the arguments describe. run(arguments, parser): returns the exit code.
+/// A command with the options that the arguments describe. An option that was given without effect is refused before
+/// run(arguments, parser), which returns the exit code.
 template <class Arguments, class Run>
 Command command_of(const CommandText& text, Run run) {
   auto arguments = std::make_shared<Arguments>();
@@ -55,7 +57,10 @@ Command command_of(const CommandText& text, Run run) {
   if (text.reads_config) accept_config_file(*parser);
   add_options(*parser, *arguments);
   set_examples(*parser, text.examples);
-  return {parser, [run, arguments, parser]() -> int { return run(*arguments, *parser); }};
+  return {parser, [run, arguments, parser]() -> int {
+            use_of(*parser, *arguments).check();
+            return run(*arguments, *parser);
+          }};
 }
 
 }  // namespace paragrad::cli
