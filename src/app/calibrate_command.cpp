@@ -152,8 +152,6 @@ constexpr const char* description =
 int run(CalibrateArguments& arguments, const CLI::App& parser) {
   if (arguments.device == "meta")
     throw core::ConfigError("the device 'meta' computes nothing to measure: choose cpu or reference");
-  const bool alone = !comm::under_mpiexec();
-  if (alone) largest_message(arguments.largest_message);  // report errors in the value first
   CalibrationJob job(arguments);
   return worlds::make_real_world(worlds::facts_of(parser.get_name(), arguments), arguments.device)->run(job);
 }
