@@ -8,6 +8,7 @@
 
 #include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
+#include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/rank_guard.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 /// Prints the error. Returns the exit code. Ranks that have begun to use MPI have handled their errors themselves.
 int fail(const std::string& message, int code) {
+  comm::let_first_rank_speak();
   cli::print_error(message);
   comm::end_waiting_peers(code);
   return code;

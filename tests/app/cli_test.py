@@ -48,6 +48,13 @@ class Runs(CliTest):
         if MPIEXEC:
             self.assert_refused(run(*command, "--platform", PLATFORM, ranks=2), "--platform", "under mpiexec")
 
+    @unittest.skipUnless(MPIEXEC, "no MPI")
+    def test_what_every_rank_would_say_is_said_once(self):
+        for words, part in ((["train", "--bogus", 3], "--bogus"), (["train", "--epochs", -1], "--epochs"), (["nothing"], "nothing"),
+                            (["collective", "--network", "analytic"], "--network"), (["train", "--config", "none.toml"], "none.toml")):
+            with self.subTest(words=words):
+                self.assert_refused(run(*words, ranks=4), part)
+
     def test_progress_is_plain_lines_where_there_is_no_terminal(self):
         result = run("train", *[a for a in self.task if a != "--quiet"])
         self.assertNotIn("\r", result.stdout)

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
@@ -65,6 +67,12 @@ int announced_ranks() {
 }
 
 bool follows_others() { return number_in("PMIX_RANK") > 0; }
+
+void let_first_rank_speak() {
+  constexpr std::chrono::seconds patience(1);
+  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"})
+    if (number_in(name) > 0) return std::this_thread::sleep_for(patience);
+}
 
 void require_no_lonely_task() {
   for (const Launcher& launcher : launchers()) {

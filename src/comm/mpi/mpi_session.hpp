@@ -16,6 +16,11 @@ int announced_ranks();
 /// Whether a launcher that announces no number announced that this process is not the first.
 bool follows_others();
 
+/// For a process that is to report an error before MPI begins. Most such errors are the same in all ranks: the first reports
+/// its own at once and then ends the others, so they wait for a second before they speak. Returns at once in the first rank,
+/// and without a launcher.
+void let_first_rank_speak();
+
 /// For a process that is not under_mpiexec(): throws ConfigError if Slurm, PALS, Flux, LSF or another launcher has started
 /// several of its kind together, which would not know of each other.
 void require_no_lonely_task();
