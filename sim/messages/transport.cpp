@@ -221,11 +221,11 @@ void Transport::block(Wait reason, Fiber*& waiter, Time& its_deadline, Time dead
   timeouts_.clear();
 }
 
-/// The time limit of a wait has expired.
+/// The time limit of a wait has expired. The transfer may have been in time, and its waiter still busy taking it in.
 void Transport::give_up(std::uint64_t request) {
   Fiber*& waiter = request >= of_receive ? boxes_.receives[static_cast<Id>(request - of_receive)].waiter
                                          : boxes_.sends[static_cast<Id>(request)].waiter;
-  engine_.wake(*std::exchange(waiter, nullptr));
+  if (waiter != nullptr) engine_.wake(*std::exchange(waiter, nullptr));
 }
 
 }  // namespace paragrad::sim

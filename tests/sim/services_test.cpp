@@ -250,9 +250,11 @@ TEST_CASE("a wait with a limit lasts as long as the message or the limit, whiche
 TEST_CASE("what arrives in the last instant of a limit is in time, a picosecond later is not", "[sim]") {
   const int from = GENERATE(1, comm::any_source);
   const double latency_s = 5e-6;
-  const double late_s = GENERATE(0., 1e-12);
+  const double late_s = GENERATE(0., 1e-12), overhead_s = GENERATE(0., 1e-6);  // which the limit does not have to include
   bool came = false;
+  double end_s = 0;
   Platform platform = uncontended(2, {latency_s, 1e18});
+  platform.message.receive_overhead_s = overhead_s;
   run(platform, 2, {}, [&](comm::Worker& worker) {
     const std::byte data[1] = {};
     if (worker.rank() == 1) return worker.comm().send(0, 0, std::span(data));
@@ -260,8 +262,10 @@ TEST_CASE("what arrives in the last instant of a limit is in time, a picosecond 
     const auto request = worker.comm().start_receive(from, 0, std::span(in));
     came = worker.comm().wait_for(request, latency_s - late_s).has_value();
     if (!came) worker.comm().wait(request);
+    end_s = worker.comm().now_s();
   });
   CHECK(came == (late_s == 0));
+  CHECK(end_s == Approx(latency_s + overhead_s).margin(1e-11));
 }
 
 TEST_CASE("a send that nobody receives is given up for a while, and waited for later", "[sim]") {
