@@ -21,6 +21,7 @@ TASKS = {
     "DiLoCo": [*DENSE, "--strategy", "diloco", "--optimiser", "adamw"],
     "streaming": [*WIDE, "--strategy", "streaming_diloco", "--fragment-cut", "packed", "--outer-delay", "9"],
     "sparse": [*WIDE, "--strategy", "diloco", "--outer-compression", "top_k:0.1", "--gather-codes", "true", "--error-decay", "0.9"],
+    "eager": [*WIDE, "--strategy", "eager_diloco", "--optimiser", "adamw"],
     "pairs": [*DENSE, "--strategy", "noloco", "--optimiser", "muon"],
     "sparse averaging": [*DENSE, "--strategy", "sparta", "--mask-share", "0.1", "--optimiser", "adamw"],
     "Adam": [*DENSE, "--strategy", "data_parallel", "--optimiser", "adam", "--bucket-bytes", "300"],

@@ -36,7 +36,7 @@ class Gpt(FolderTest):
 
     def test_every_world_ends_in_the_same_weights_and_records(self):
         for strategy in (["data_parallel"], ["bmuf"], ["diloco", "--outer-momentum", "0.5"],
-                         ["streaming_diloco", "--fragments", "2", "--outer-delay", "2"], ["diloco", "--optimiser", "muon"], ["noloco"],
+                         ["streaming_diloco", "--fragments", "2", "--outer-delay", "2"], ["diloco", "--optimiser", "muon"], ["eager_diloco"], ["noloco"],
                          ["sparta", "--mask-share", "0.1"], ["bmuf", "--tensor-parallel", "2"]):
             for windows in ("disjoint", "random"):
                 for workers in (2, 4):

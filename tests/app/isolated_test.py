@@ -26,6 +26,7 @@ TRAININGS = {  # by strategy, and what is asked of it
     "slowmo": [[]],
     "diloco": [[], ["--outer-compression", "statistical:2"], ["--outer-compression", "e3m0", "--gather-codes", "true"]],
     "streaming_diloco": [[], ["--fragments", "2", "--fragment-cut", "packed", "--outer-delay", "3"]],
+    "eager_diloco": [[], ["--eager", "false"]],
     "noloco": [[]],
     "sparta": [["--mask-share", "0.3"]],
     "post_local_sgd": [[]],

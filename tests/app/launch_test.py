@@ -21,6 +21,7 @@ TASKS = {
     "1-bit": ["--strategy", "data_parallel", "--gradient-bits", "1"],
     "DiLoCo": ["--strategy", "diloco", "--optimiser", "adamw"],
     "streaming": ["--strategy", "streaming_diloco", "--fragment-cut", "packed", "--outer-delay", "9"],
+    "eager": ["--strategy", "eager_diloco"],
 }
 TRIALS = int(os.environ.get("PARAGRAD_LAUNCH_TRIALS", "1"))  # of each task
 WORKERS = 5

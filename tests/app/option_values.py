@@ -12,7 +12,7 @@ VALUES = {
     "error-feedback": ("false", ""), "error-decay": ("0.5", ""), "update-statistics": ("true", ""), "gather-codes": ("true", ""), "outer-compression": ("bits:2", ""), "quantise-threshold": ("mean", "--compression bits:1"), "reset-local-momentum": ("false", ""),
     "bmuf-kind": ("cbm", ""), "block-momentum": ("0.1", ""), "block-momentum-time-constant": ("500", ""), "block-learning-rate": ("0.5", ""),
     "block-learning-rate-form": ("cntk", "--block-momentum 0.9"), "slow-momentum": ("0.1", ""), "slow-learning-rate": ("0.5", ""),
-    "outer-learning-rate": ("0.5", ""), "fragments": ("2", "--fragment-cut packed"), "fragment-cut": ("packed", "--model 8-9-7-5-6"), "outer-delay": ("2", ""), "local-share": ("0.2", ""),
+    "outer-learning-rate": ("0.5", ""), "fragments": ("2", "--fragment-cut packed"), "fragment-cut": ("packed", "--model 8-9-7-5-6"), "outer-delay": ("2", ""), "eager": ("false", ""), "local-share": ("0.2", ""),
     "mask-share": ("0.5", ""), "mask": ("cycle", "--mask-share 0.3"), "group-size": ("3", "--workers 4"), "group-momentum": ("0.1", ""), "group-rate": ("0.5", ""), "group-pull": ("0.2", "--workers 4"),
     "outer-momentum": ("0.5", ""), "outer-restart": ("2", ""), "worker-speeds": ("1,0.5", "--push-every 4"), "grace": ("0.01", ""), "adaptive-learning-rate": ("0.1", ""), "adaptivity": ("0.1", ""),
     "local-start-epoch": ("1", ""), "servers": ("1", ""), "work": ("own", "--platform {uneven}"), "server-transport": ("windows", ""),

@@ -160,7 +160,7 @@ class Unused(CliTest):
     def test_options_of_another_strategy_optimiser_schedule_or_compression(self):
         for arguments, parts in (
             (["--strategy", "model_averaging", "--gradient-bits", 1], ["--gradient-bits", "data_parallel and post_local_sgd", "model_averaging"]),
-            (["--strategy", "bmuf", "--outer-momentum", 0.5], ["--outer-momentum is an option of the strategies diloco, streaming_diloco and async_local_sgd", "bmuf"]),
+            (["--strategy", "bmuf", "--outer-momentum", 0.5], ["--outer-momentum is an option of the strategies diloco, streaming_diloco, eager_diloco and async_local_sgd", "bmuf"]),
             (["--strategy", "bmuf", "--outer-momentum", 0.9], ["--outer-momentum"]),  # the default, which bmuf does not use either
             (["--strategy", "diloco", "--reset-local-momentum", "true"], ["--reset-local-momentum", "diloco"]),
             (["--strategy", "bmuf_adam", "--optimiser", "adam", "--reset-local-momentum", "true"], ["--reset-local-momentum"]),
@@ -175,7 +175,7 @@ class Unused(CliTest):
             (["--strategy", "bmuf", "--workers-per-node", 2], ["--workers-per-node", "hierarchical and auto", "ring"]),
             (["--strategy", "diloco", "--outer-compression", "bits:4", "--collective", "tree"], ["--collective", "none, fp16, bf16, power_sgd and partial", "bits:4"]),
             (["--strategy", "streaming_diloco", "--balance", "true"], ["--balance", "streaming_diloco does not use it"]),
-            (["--strategy", "data_parallel", "--outer-compression", "bits:4"], ["--outer-compression", "slowmo, diloco, streaming_diloco and fed_adam"]),
+            (["--strategy", "data_parallel", "--outer-compression", "bits:4"], ["--outer-compression", "slowmo, diloco, streaming_diloco, eager_diloco and fed_adam"]),
             (["--strategy", "diloco", "--outer-compression", "top_k:2"], ["--outer-compression: '2' is not a number above 0 to 1"]),
             (["--strategy", "diloco", "--outer-compression", "bits:2", "--quantise-threshold", "mean"], ["--quantise-threshold applies to gradients of 1 bit", "bits:2"]),
             (["--strategy", "data_parallel", "--error-feedback", "true"], ["--error-feedback", "power_sgd", "none"]),

@@ -383,6 +383,7 @@ SAMPLED: list[Target] = [
     Training("power_sgd", "--strategy data_parallel --compression power_sgd:2 --checkpoint-every 1"),
     Training("diloco, adam", "--strategy diloco --optimiser adam --checkpoint-every 1"),
     Training("streaming_diloco, muon", "--strategy streaming_diloco --fragment-cut packed --outer-delay 9 --optimiser muon --checkpoint-every 1"),
+    Training("eager_diloco, adam", "--strategy eager_diloco --optimiser adam --checkpoint-every 1"),
     Training("diloco, statistical", "--strategy diloco --outer-compression statistical:2 --error-decay 0.9 --checkpoint-every 1"),
     Training("bmuf_adam", "--strategy bmuf_adam --optimiser adam --checkpoint-every 1"),
     Training("slowmo, newbob, keep-best", "--strategy slowmo --schedule newbob --newbob-restore true --keep-best true "

@@ -324,6 +324,9 @@ TEST_CASE("streaming_diloco says when its delay is longer than the time to the n
   CHECK(remarks(5) == std::vector<std::string>{"an outer delay of 5 minibatches is longer than the 4 between two fragments, "
                                                "so each is applied when the next one is sent; use longer blocks or fewer "
                                                "fragments"});
+  extent.layout = std::span(layout).first(1);
+  CHECK(remarks(11).size() == 1);
+  CHECK(remarks(12).back().ends_with("use eager_diloco"));
   extent.layout = std::span(layout).first(2);
   CHECK(remarks(5) == std::vector<std::string>{"2 fragments instead of 3: the network has no more blocks"});
 }

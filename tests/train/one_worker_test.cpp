@@ -172,7 +172,8 @@ void append(Updates& updates, const Updates& more) { updates.insert(updates.end(
 /// async_local_sgd's servers do not depend on the local one, and staleness_scaled makes shorter steps by intent; bmuf_adam
 /// filters Adam's moments and no others.
 bool is_comparable(const std::string& strategy, const std::string& optimiser) {
-  if (strategy == "easgd" || strategy == "fed_adam" || strategy == "async_local_sgd") return false;
+  if (strategy == "easgd" || strategy == "fed_adam" || strategy == "async_local_sgd" || strategy == "eager_diloco")
+    return false;
   if (strategy == "bmuf_adam") return optimiser.starts_with("adam");
   const bool has_shards = strategies::strategy_entry(strategy).has_servers && strategy != "backup_workers";
   return !(has_shards && (optimiser == "lars" || optimiser == "muon"));  // which need whole matrices

@@ -217,6 +217,8 @@ TEST_CASE("a run goes on with more or fewer workers, with the same result emulat
                                {"slowmo", "momentum", {{"update-statistics", true}}},
                                {"diloco", "adamw", {}},
                                {"streaming_diloco", "adamw", {{"outer-delay", 100}, {"fragment-cut", "packed"}}},
+                               {"eager_diloco", "adamw", {}},
+                               {"eager_diloco", "momentum", {{"eager", false}}},
                                {"noloco", "adamw", {}},
                                {"sparta", "adamw", {{"mask-share", 0.1}, {"mask", "cycle"}}},
                                {"fed_adam", "momentum", {}},
