@@ -23,7 +23,7 @@ STRATEGIES = {
     "diloco": [],
     "streaming_diloco": ["--fragment-cut", "packed", "--outer-delay", "2"],
     "eager_diloco": [],
-    "eager_diloco without eager steps": ["--eager", "false", "--outer-compression", "e3m0"],
+    "eager_diloco without eager steps": ["--eager", "false"],
     "noloco": [],
     "noloco in threes": ["--group-size", "3"],
     "sparta": ["--mask-share", "0.2"],
