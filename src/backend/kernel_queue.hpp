@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -36,6 +37,11 @@ class KernelQueue {
   /// that computes.
   void imagine(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
 
+  /// Counts a call of `kernel` and, on a device that computes, runs `function` on the host, for an operation that has no
+  /// kernels: it reads and writes device memory, in call order. Throws logic_error if the host cannot access that memory.
+  void run_on_host(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes,
+                   const std::function<void()>& function);
+
   /// False for a device without arithmetic and memory (meta): kernels are only counted, losses are 0, and allocate() returns
   /// addresses without content.
   virtual bool computes() const = 0;
@@ -55,6 +61,7 @@ class KernelQueue {
 
  private:
   virtual void do_run(const KernelRef& kernel) = 0;
+  virtual void do_run_on_host(const std::function<void()>& function);  // default: it cannot
 
   WorkMeter meter_;
   std::shared_ptr<const CallTimes> times_;

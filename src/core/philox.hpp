@@ -53,7 +53,8 @@ enum class Purpose : std::uint32_t {
   windows,
   written_text,
   groups,
-  masks
+  masks,
+  foreign_model
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

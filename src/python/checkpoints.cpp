@@ -9,6 +9,7 @@
 #include "comm/solo_communicator.hpp"
 #include "nn/model.hpp"
 #include "python/nanobind.hpp"
+#include "python/python_model.hpp"
 #include "train/posteriors.hpp"
 #include "train/state/checkpoint.hpp"
 
@@ -25,8 +26,16 @@ Array array_of(std::vector<float> values, std::initializer_list<std::size_t> sha
   return {kept->data(), shape, nb::capsule(kept, [](void* it) noexcept { delete static_cast<std::vector<float>*>(it); })};
 }
 
-nb::dict read_checkpoint(const std::string& path) {
-  train::Checkpoint checkpoint = train::read_checkpoint(path);
+Array parameters_of(const std::string& path) {
+  std::vector<float> parameters = train::read_checkpoint(path).parameters;
+  const std::size_t count = parameters.size();
+  return array_of(std::move(parameters), {count});
+}
+
+/// model: see ModelOfCall.
+nb::dict describe_checkpoint(const std::string& path, nb::handle model) {
+  const ModelOfCall given(model);
+  const train::Checkpoint checkpoint = train::read_checkpoint(path);
   const nn::Graph graph = nn::make_graph(checkpoint.model);
   nb::dict result;
   result["model"] = checkpoint.model;
@@ -35,8 +44,6 @@ nb::dict read_checkpoint(const std::string& path) {
   result["outputs"] = graph.outputs();
   result["epoch"] = checkpoint.epoch;
   result["classes"] = checkpoint.data.classes;
-  const std::size_t count = checkpoint.parameters.size();
-  result["parameters"] = array_of(std::move(checkpoint.parameters), {count});
   return result;
 }
 
@@ -58,7 +65,9 @@ std::vector<float> predictions_of(const std::string& path, const std::string& da
                                                                      data::Subset::train);
 }
 
-Array predict(const std::string& path, const std::string& data, std::size_t outputs, const std::string& context) {
+Array predict(const std::string& path, const std::string& data, std::size_t outputs, const std::string& context,
+              nb::handle model) {
+  const ModelOfCall given(model);
   std::vector<float> values = predictions_of(path, data, context);
   const std::size_t rows = values.size() / outputs;
   return array_of(std::move(values), {rows, outputs});
@@ -67,8 +76,10 @@ Array predict(const std::string& path, const std::string& data, std::size_t outp
 }  // namespace
 
 void bind_checkpoints(nb::module_& module) {
-  module.def("read_checkpoint", &read_checkpoint, nb::arg("path"));
-  module.def("predict", &predict, nb::arg("path"), nb::arg("data"), nb::arg("outputs"), nb::arg("context"));
+  module.def("parameters_of", &parameters_of, nb::arg("path"));
+  module.def("describe_checkpoint", &describe_checkpoint, nb::arg("path"), nb::arg("model").none());
+  module.def("predict", &predict, nb::arg("path"), nb::arg("data"), nb::arg("outputs"), nb::arg("context"),
+             nb::arg("model").none());
 }
 
 }  // namespace paragrad::python

@@ -12,6 +12,7 @@
 #include "python/checkpoints.hpp"
 #include "python/execution.hpp"
 #include "python/nanobind.hpp"
+#include "python/python_model.hpp"
 #include "python/python_strategy.hpp"
 #include "python/python_thread.hpp"
 #include "python/temporary_folder.hpp"
@@ -57,12 +58,17 @@ class Printed {
 };
 
 /// Runs a command of the program in this process. Returns its exit code and what it printed. strategy: a
-/// paragrad.strategy.Given, or None.
-std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy) {
+/// paragrad.given.Given, or None; model: a paragrad.model.GivenModel, or None.
+std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy, nb::handle model) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   const strategies::GivenStrategy given(strategy);
-  runs::set_strategy_source(strategy.is_none() ? "" : nb::cast<std::string>(strategy.attr("record")));
+  const ModelOfCall model_given(model);
+  const auto record_of = [](nb::handle object) {
+    return object.is_none() ? "" : nb::cast<std::string>(object.attr("record"));
+  };
+  runs::set_strategy_source(record_of(strategy));
+  runs::set_model_source(record_of(model));
   std::pair<int, std::string> result;
   try {
     execute([&] {
@@ -99,7 +105,7 @@ void raise(const std::exception_ptr& thrown, void*) {
 
 NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
-  module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none());
+  module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none(), nb::arg("model") = nb::none());
   module.def("set_program", &system::set_own_program, nb::arg("path"));
   module.def("default_config", &app::default_config);
   module.def("options_without_effect", [] { return runs::options_with(core::OptionMark::observes); });

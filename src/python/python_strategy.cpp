@@ -54,16 +54,4 @@ void check_arrays(const core::StateView& now, const core::StateView& before, boo
                                            now.arrays[i].name));
 }
 
-std::string report(const nb::python_error& error) {
-  const nb::object traceback = nb::module_::import_("traceback");
-  traceback.attr("print_exception")(error.value());
-  const nb::object frames = traceback.attr("extract_tb")(error.value().attr("__traceback__"));
-  std::string text = core::format("{}: {}", nb::cast<std::string>(error.type().attr("__name__")),
-                                  nb::cast<std::string>(nb::str(error.value())));
-  if (nb::len(frames) == 0) return text;
-  const nb::object last = frames[nb::int_(-1)];
-  return text +
-         core::format(" ({}, line {})", nb::cast<std::string>(last.attr("filename")), nb::cast<int>(last.attr("lineno")));
-}
-
 }  // namespace paragrad::strategies

@@ -12,6 +12,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "python/call_errors.hpp"
 #include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
 #include "python/worker_view.hpp"
@@ -57,10 +58,6 @@ void add_arrays(core::StateView& state, const nanobind::object& returned);
 /// Throws ConfigError unless the arrays of two results of state() have the same names and lengths and, with `same_memory`,
 /// are the same.
 void check_arrays(const core::StateView& now, const core::StateView& before, bool same_memory);
-
-/// Prints where the error was raised on Python's stderr. Returns "ZeroDivisionError: division by zero (strategy.py, line
-/// 7)".
-std::string report(const nanobind::python_error& error);
 
 /// A strategy whose functions are those of a Python object, as far as it has them. share: what Base is made from.
 template <class Base>
@@ -155,7 +152,8 @@ class PythonStrategy : public Base {
           action();
         } catch (const nanobind::python_error& error) {
           if (error.matches(PyExc_KeyboardInterrupt)) throw worlds::Interrupted();
-          if (!worker_->has_failed()) throw core::ConfigError(core::format("{}.{}: {}", name_, function, report(error)));
+          if (!worker_->has_failed())
+            throw core::ConfigError(core::format("{}.{}: {}", name_, function, python::report(error)));
         }
       } catch (...) {
         failure = std::current_exception();

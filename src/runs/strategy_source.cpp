@@ -9,7 +9,7 @@
 namespace paragrad::runs {
 namespace {
 
-std::string given_record;
+std::string given_record, given_model;
 
 core::Json parts_of(const core::Json& record) {
   return record.is_object() ? record.value("parts", core::Json::object()) : core::Json::object();
@@ -20,6 +20,10 @@ core::Json parts_of(const core::Json& record) {
 void set_strategy_source(const std::string& record) { given_record = record; }
 
 core::Json strategy_source() { return given_record.empty() ? core::Json(nullptr) : core::parse_json(given_record); }
+
+void set_model_source(const std::string& record) { given_model = record; }
+
+core::Json model_source() { return given_model.empty() ? core::Json(nullptr) : core::parse_json(given_model); }
 
 std::string changed_parts(const core::Json& manifest) {
   const core::Json now = parts_of(strategy_source()),

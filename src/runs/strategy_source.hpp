@@ -17,6 +17,10 @@ void set_strategy_source(const std::string& record);
 /// null: the program's own.
 core::Json strategy_source();
 
+/// The same of a model; the network's name has its hash.
+void set_model_source(const std::string& record);
+core::Json model_source();
+
 /// The names of the parts that have changed since the run in this folder began, added and removed ones included:
 /// "Gossip.step and DECAY".
 std::string changed_parts(const core::Json& manifest);

@@ -103,6 +103,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
   if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
   if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
   if (core::Json source = strategy_source(); !source.is_null()) record["strategy_source"] = std::move(source);
+  if (core::Json source = model_source(); !source.is_null()) record["model_source"] = std::move(source);
   return record;
 }
 

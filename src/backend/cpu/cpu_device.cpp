@@ -25,6 +25,10 @@ class CpuDevice final : public Device {
         run_reference(kernel);
     });
   }
+  void do_run_on_host(const std::function<void()>& function) override {
+    const cpu::FlushDenormals flush;
+    function();
+  }
 
   cpu::Workspace workspace_;
 };

@@ -62,6 +62,11 @@ std::string zoo_model_with(std::string_view name, const std::map<std::string, st
 }
 
 Graph make_zoo_model(std::string_view name) {
+  if (name.starts_with("python:") && zoo_name_in(name).empty())
+    throw core::ConfigError(
+        core::format("'zoo:{}' is a model in Python, and only the package for Python can use it: train "
+                     "and predict there",
+                     name));
   const zoo::ZooEntry& entry = core::find_entry("zoo model", name, zoo_networks());
   if (name == entry.info.name) return entry.make({});
   try {

@@ -19,14 +19,16 @@ from .strategy import Strategy
 
 if TYPE_CHECKING:
     from .datasets import dataset
+    from .model import Model
     from .plotting import plot
     from .prediction import predict
+    from .torch_model import torch
     from .training import command, simulate, train
 
-_ON_DEMAND = {"command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
-              "simulate": ".training", "train": ".training"}
+_ON_DEMAND = {"Model": ".model", "command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
+              "simulate": ".training", "torch": ".torch_model", "train": ".training"}
 
-__all__ = ["Error", "Run", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "simulate", "train"]
+__all__ = ["Error", "Model", "Run", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "simulate", "torch", "train"]
 
 
 def __dir__() -> list[str]:

@@ -80,17 +80,19 @@ class DataFile:
                 run.rmdir()
 
 
-def file_of(data: Any, run: Path | None = None) -> DataFile:
+def file_of(data: Any, run: Path | None = None, layout: str | None = None) -> DataFile:
     """The data file that `data` means: a path, (x, y), or arrays by name as dataset() takes them. The same arrays give the same
-    file; of (x, y) a tenth each is for validation and test. run: the folder that a file of arrays is saved in; None: a temporary one."""
+    file; of (x, y) a tenth each is for validation and test. run: the folder that a file of arrays is saved in; None: a temporary one.
+    layout: of images."""
     if isinstance(data, (str, Path)) or data is None:
         return DataFile(data)
     if isinstance(data, tuple) and len(data) == 2:
         x, y = array_of("x", data[0]), array_of("y", data[1])
         check_form("x", x)
-        return _made({"x": x, "y": y}, run, valid=len(x) // 10, test=len(x) // 10)
+        return _made({"x": x, "y": y}, run, layout if x.ndim == 4 else None, valid=len(x) // 10, test=len(x) // 10)
     if isinstance(data, Mapping):
-        return _made(arrays_of(data), run)
+        arrays = arrays_of(data)
+        return _made(arrays, run, layout if any(array.ndim == 4 for array in arrays.values()) else None)
     raise Error("data must be a path, a pair (x, y) of arrays, or a dict of arrays such as x_train and y_train")
 
 
@@ -138,8 +140,8 @@ def is_masked(values: Any) -> bool:
     return isinstance(mask, (np.ndarray, np.bool_)) and bool(np.any(mask))
 
 
-def _made(arrays: dict[str, np.ndarray], run: Path | None, **drawn: int) -> DataFile:
-    content = hashlib.sha256(repr(drawn).encode())
+def _made(arrays: dict[str, np.ndarray], run: Path | None, layout: str | None, **drawn: int) -> DataFile:
+    content = hashlib.sha256((repr(drawn) + (layout or "")).encode())
     for name, values in sorted(arrays.items()):
         values = np.ascontiguousarray(values)
         content.update(f"{name} {values.dtype} {values.shape}\n".encode())
@@ -156,7 +158,7 @@ def _made(arrays: dict[str, np.ndarray], run: Path | None, **drawn: int) -> Data
             shutil.copyfile(known, path)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        dataset(**arrays, **drawn, out=path)
+        dataset(**arrays, **drawn, layout=layout, out=path)
     _files[name] = path
     return DataFile(path, made=run is not None)
 

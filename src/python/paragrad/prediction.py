@@ -10,10 +10,12 @@ import numpy as np
 
 from . import _core
 from .datasets import array_of, write
+from .model import GivenModel, Model
 from .runs import Error, Run
 
 
-def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | None = None) -> np.ndarray:
+def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | None = None,
+            network: Model | None = None) -> np.ndarray:
     """The probability of each class for samples x, [samples][classes], by a run's network or a checkpoint's; if it was trained
     with loss="squared_error", its outputs, [samples][targets], or a score per class.
 
@@ -22,9 +24,14 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
     and variances, so normalise x yourself. layout: of images, as for dataset().
     lengths: of the sequences, for recurrent networks and those that were trained with `context`. A run knows its context; for a
     checkpoint, and if the data file has the context, the columns of x are the network's inputs, neighbouring frames included.
+    network: the model in Python that was trained; a run of this process knows it.
     """
     path = str(model.folder / "checkpoint.h5" if isinstance(model, Run) else model)
-    checkpoint = _core.read_checkpoint(path)
+    given = None if network is None else GivenModel(network)
+    if given is None and isinstance(model, Run):
+        given = model._model
+    checkpoint = _core.describe_checkpoint(path, given)
+    layout = layout or (given.layout if given and np.ndim(x) == 4 else None)
     inputs, outputs = checkpoint["inputs"], checkpoint["outputs"]
     gives_probabilities = checkpoint["gives_probabilities"]
     of_classes = gives_probabilities or checkpoint["classes"] > 0
@@ -48,7 +55,7 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
             arrays["lengths_train"] = array_of("lengths", lengths)
         data = Path(folder) / "x.h5"
         write(arrays, name="x", out=data, classes=outputs if of_classes else 0, layout=layout, scale="bytes" if x.dtype == np.uint8 else None)
-        found = _core.predict(path, str(data), outputs, context)
+        found = _core.predict(path, str(data), outputs, context, given)
         return np.exp(found) if gives_probabilities else found
 
 

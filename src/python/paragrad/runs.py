@@ -43,7 +43,7 @@ class Error(Exception):
 def needed(what: str, missing: ModuleNotFoundError) -> Exception:
     """An Error if `missing` is a package from PyPI, otherwise `missing` itself."""
     package = (missing.name or "").partition(".")[0]
-    if package not in ("matplotlib", "numpy", "pandas"):
+    if package not in ("matplotlib", "numpy", "pandas", "torch"):
         return missing
     return Error(f"{what} needs the package {package}, which this Python does not have: pip install {package}")
 
@@ -64,6 +64,7 @@ class Run:
 
     report = ""                # what the program printed, if this process has made the run
     _kept: object | None = None  # deletes a temporary folder when the run is no longer used
+    _model: object | None = None  # the model in Python that was given for it
 
     def __init__(self, folder: Path | str, made_by: str = "") -> None:
         self.folder = Path(folder)
@@ -153,8 +154,8 @@ class Run:
     @property
     def weights(self) -> numpy.ndarray:
         """The trained model's parameters, flat, as strategies see them."""
-        from ._core import read_checkpoint  # the compiled module
-        return read_checkpoint(str(self.folder / "checkpoint.h5"))["parameters"]
+        from ._core import parameters_of  # the compiled module
+        return parameters_of(str(self.folder / "checkpoint.h5"))
 
     @property
     @of_its_files

@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from .given import Given
 from .keywords import documented
+from .model import GivenModel, Model
 from .progress import is_interactive, progress_of
 from .runs import Error, Run, fate_of
 from .strategy import Strategy
@@ -73,7 +74,7 @@ def command(*words: Any, **options: Any) -> str:
     return _command([*texts, *words_of(options)])
 
 
-def _command(words: list[str], given: Given | None = None) -> str:
+def _command(words: list[str], given: Given | None = None, model: GivenModel | None = None) -> str:
     if _core.in_strategy():
         raise Error("a strategy cannot run commands or predict while it trains: do so before or after the training")
     global _runs_in
@@ -82,7 +83,7 @@ def _command(words: list[str], given: Given | None = None) -> str:
     with _one_at_a_time:
         try:
             _runs_in = threading.get_ident()
-            code, printed = _core.run(words, given)
+            code, printed = _core.run(words, given, model)
         finally:
             _runs_in = 0
     if code != 0:
@@ -100,16 +101,19 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     """leads: whether this process writes the run folder."""
     from .datasets import file_of  # which runs commands
     given = None if strategy is None or isinstance(strategy, str) else Given(strategy)
+    model = options.pop("model", None)
+    given_model = None if model is None or isinstance(model, str) else model_of(model, options.get("data"))
+    options |= {"model": given_model.text if given_model else model}
     kept = TemporaryFolder() if out is None else None
     out = kept.path / "run" if kept else Path(out)
-    data = file_of(options.pop("data", None), out if leads and not kept else None)
+    data = file_of(options.pop("data", None), out if leads and not kept else None, given_model.layout if given_model else None)
     if given and (twice := given.options.keys() & {name.replace("_", "-") for name in options}):
         raise Error(f"`{min(twice)}` follows from the strategy that is given: leave it out")
     options |= {"strategy": strategy} if isinstance(strategy, str) else given.options if given else {}
     progress = is_interactive() if progress is None else progress
     try:
         with progress_of(out) if progress and leads else contextlib.nullcontext():
-            printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given)
+            printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given, given_model)
     except (Error, KeyboardInterrupt) as error:
         data.forget_unless_used_by(out)
         if leads:
@@ -120,8 +124,29 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     if options.get("overwrite"):
         data.remove_others(out)
     run = Run(out)
-    run.report, run._kept = printed, kept
+    run.report, run._kept, run._model = printed, kept, given_model
     return run
+
+
+def model_of(model: Any, data: Any) -> GivenModel:
+    if not isinstance(model, Model):
+        hint = ": write paragrad.torch(MODULE)" if hasattr(model, "named_parameters") else ""
+        raise Error(f"model must be a text or an object of a class derived from paragrad.Model, not {type(model).__name__}{hint}")
+    if hasattr(model, "fit"):
+        model.fit(sample_shape(model, data))
+    return GivenModel(model)
+
+
+def sample_shape(model: Model, data: Any) -> tuple[int, ...]:
+    """By the model, or by the arrays of the data."""
+    if model.tokens:
+        return (model.tokens[1],)
+    if (given := getattr(model, "inputs", None)) is not None:
+        return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    x = data.get("x_train") if isinstance(data, dict) else data[0] if isinstance(data, (tuple, list)) else None
+    if x is None:
+        raise Error("give torch() the `inputs`, the shape of a sample: a data file has rows of numbers only")
+    return np.shape(x)[1:]
 
 
 def _explain(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder | None) -> None:
@@ -140,28 +165,29 @@ def _explain(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder 
 
 
 @documented("simulate")
-def simulate(*, data: Any = None, workers: int | None = None, platform: str | Path | None = None,
+def simulate(*, data: Any = None, model: str | Model | None = None, workers: int | None = None, platform: str | Path | None = None,
              strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, progress: bool | None = None,
              **options: Unpack[SimulateOptions]) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 
     data: a data file, (x, y), or a dict of arrays as dataset() takes them.
+    model: a text such as "40-64-120:relu" or "zoo:resnet50", paragrad.torch(MODULE), or an object of a class derived from Model.
     platform: a file, or the name of a built-in one.
     strategy: a name, a class derived from Strategy, or an instance of one that is a dataclass.
     out: the run folder; by default a temporary one, deleted with the returned Run. A data file of arrays is saved in it.
     progress: whether a line on stderr shows the latest epoch and its errors; by default at the Python prompt and in notebooks.
     """
-    run = _run("simulate", strategy, out, progress, {**options, "data": data, "workers": workers, "platform": platform})
+    run = _run("simulate", strategy, out, progress, {**options, "data": data, "model": model, "workers": workers, "platform": platform})
     assert run is not None
     return run
 
 
 @documented("train")
-def train(*, data: Any = None, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None,
+def train(*, data: Any = None, model: str | Model | None = None, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None,
           progress: bool | None = None, **options: Unpack[TrainOptions]) -> Run | None:
     """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`. Options as in simulate.
 
     Returns the run, or None on ranks other than 0. MPI can be initialised only once per process: for several trainings under
     mpiexec, import mpi4py.MPI first.
     """
-    return _run("train", strategy, out, progress, {**options, "data": data}, _leads())
+    return _run("train", strategy, out, progress, {**options, "data": data, "model": model}, _leads())

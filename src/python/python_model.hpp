@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nn/graph.hpp"
+#include "python/nanobind.hpp"
+
+namespace paragrad::python {
+
+/// A model written in Python, a paragrad.model.GivenModel, as the graphs of a run see it. Its functions are called from any
+/// thread; they take the interpreter's lock.
+class PythonModel {
+ public:
+  struct Array {
+    std::string name;
+    core::MatrixShape shape;
+    std::vector<float> initial;
+  };
+
+  /// Consecutive arrays that a part of the model owns.
+  struct Layer {
+    std::string name;
+    core::Range arrays;
+    bool is_table = false;
+    std::uint64_t flops = 0;  ///< of the forward pass, per row
+  };
+
+  /// Needs the interpreter's lock.
+  explicit PythonModel(nanobind::object given);
+  ~PythonModel();
+  PythonModel(const PythonModel&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& sha256() const { return sha256_; }  ///< of its code, its constants and the shapes of its arrays
+  std::size_t inputs() const { return inputs_; }
+  std::size_t outputs() const { return outputs_; }
+  const std::optional<nn::TokenInput>& tokens() const { return tokens_; }
+  std::span<const Array> arrays() const { return arrays_; }
+  std::span<const Layer> layers() const { return layers_; }
+  const std::vector<nn::BufferSpec>& buffers() const { return buffers_; }
+
+  /// A replica's memory: its parameters, of each array of the model, and its buffers, one after the other.
+  struct Memory {
+    std::vector<std::span<float>> parameters;  ///< for reading only
+    std::span<float> buffers;
+  };
+
+  /// y[rows][outputs] of features, or tokens. seed: of random numbers; nothing: the model is scored, and backward() does not
+  /// follow. Throws ConfigError with what Python raised.
+  void forward(const Memory& memory, std::size_t rows, std::span<const float> features, std::span<const std::int32_t> tokens,
+               std::optional<std::uint64_t> seed, std::span<float> y);
+
+  /// After a forward pass of the same replica: gradients[k] = keep[k] gradients[k] + gradient of the loss with respect to
+  /// array k. dy: that with respect to y.
+  struct Gradient {
+    std::span<float> into;
+    float keep;
+  };
+  void backward(const Memory& memory, std::span<const float> dy, std::span<const Gradient> gradients);
+
+ private:
+  nanobind::list views_of(const Memory& memory);
+  template <class Action>
+  void enter(const char* function, Action action);
+
+  nanobind::object given_;
+  std::string name_, sha256_;
+  std::size_t inputs_ = 0, outputs_ = 0;
+  std::optional<nn::TokenInput> tokens_;
+  std::vector<Array> arrays_;
+  std::vector<Layer> layers_;
+  std::vector<nn::BufferSpec> buffers_;
+  std::map<const float*, nanobind::object> saved_;  // by replica: what its forward pass keeps for the backward pass
+};
+
+/// In its lifetime the model `zoo:python` is the one of the call from Python. given: a paragrad.model.GivenModel, or None.
+/// One at a time; needs the interpreter's lock.
+class ModelOfCall {
+ public:
+  explicit ModelOfCall(nanobind::handle given);
+  ~ModelOfCall();
+  ModelOfCall(const ModelOfCall&) = delete;
+
+  /// Null if there is none.
+  static std::shared_ptr<PythonModel> current();
+};
+
+}  // namespace paragrad::python

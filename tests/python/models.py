@@ -1,0 +1,136 @@
+"""Models in Python: perceptrons that Paragrad has itself, and ones that go wrong."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import paragrad as pg
+
+
+def fail_in_time() -> None:
+    """At the hundredth call, if a file counts them."""
+    if counts := os.environ.get("PARAGRAD_TEST_COUNTS"):
+        with Path(counts).open("a") as file:
+            file.write("x")
+        assert Path(counts).stat().st_size != 100, "as the test wants it"
+
+
+def sigmoid(z: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-z))
+
+
+class Perceptron(pg.Model):
+    """8-12-6:sigmoid; weights [inputs][outputs], as Paragrad's own."""
+
+    def __init__(self, initial=None, sizes=(8, 12, 6)):
+        self.sizes = sizes
+        self.inputs, self.outputs = sizes[0], sizes[-1]
+        random = np.random.default_rng(3)
+        self.initial = {}
+        for i, (inputs, outputs) in enumerate(zip(sizes, sizes[1:]), 1):
+            self.initial[f"layer{i}.weight"] = random.normal(0, 0.3, (inputs, outputs))
+            self.initial[f"layer{i}.bias"] = np.zeros(outputs)
+        if initial is not None:
+            at = 0
+            for name, values in self.initial.items():
+                self.initial[name] = initial[at:at + values.size].reshape(values.shape)
+                at += values.size
+
+    def parameters(self):
+        return self.initial
+
+    def forward(self, arrays, x, seed):
+        h = sigmoid(x @ arrays["layer1.weight"] + arrays["layer1.bias"])
+        return h @ arrays["layer2.weight"] + arrays["layer2.bias"], (x, h)
+
+    def backward(self, arrays, saved, gradient):
+        fail_in_time()
+        x, h = saved
+        below = gradient @ arrays["layer2.weight"].T * h * (1 - h)
+        return {"layer1.weight": x.T @ below, "layer1.bias": below.sum(0), "layer2.weight": h.T @ gradient, "layer2.bias": gradient.sum(0)}
+
+
+class Noisy(Perceptron):
+    """Drops hidden units at random, and counts their mean activations."""
+
+    def buffers(self):
+        return {"layer1.mean": np.full(self.sizes[1], 0.5)}
+
+    def forward(self, arrays, x, seed):
+        h = sigmoid(x @ arrays["layer1.weight"] + arrays["layer1.bias"])
+        if seed is not None:
+            h = h * (np.random.default_rng(seed).random(h.shape) > 0.2)
+            arrays["layer1.mean"] += np.float32(0.1) * (h.mean(0) - arrays["layer1.mean"])
+        else:
+            h = h + 0 * arrays["layer1.mean"]
+        return (h @ arrays["layer2.weight"] + arrays["layer2.bias"]).astype(np.float32), (x, h)
+
+
+class WrongShape(Perceptron):
+    def forward(self, arrays, x, seed):
+        outputs, saved = super().forward(arrays, x, seed)
+        return outputs[:, 1:], saved
+
+
+class OneResult(Perceptron):
+    def forward(self, arrays, x, seed):
+        return super().forward(arrays, x, seed)[0]
+
+
+class Forgets(Perceptron):
+    def backward(self, arrays, saved, gradient):
+        return {"layer1.weight": super().backward(arrays, saved, gradient)["layer1.weight"]}
+
+
+class Transposes(Perceptron):
+    def backward(self, arrays, saved, gradient):
+        return {name: values.T for name, values in super().backward(arrays, saved, gradient).items()}
+
+
+class Divides(Perceptron):
+    def backward(self, arrays, saved, gradient):
+        return 1 // 0
+
+
+class Trains(Perceptron):
+    def backward(self, arrays, saved, gradient):
+        arrays["layer1.bias"] -= 0.1
+        return super().backward(arrays, saved, gradient)
+
+
+class Draws(Perceptron):
+    def forward(self, arrays, x, seed):
+        np.random.random()
+        return super().forward(arrays, x, seed)
+
+
+class Keeps(Perceptron):
+    def forward(self, arrays, x, seed):
+        self.kept = arrays["layer2.weight"][1:]
+        return super().forward(arrays, x, seed)
+
+
+class IsNaN(Perceptron):
+    def forward(self, arrays, x, seed):
+        outputs, saved = super().forward(arrays, x, seed)
+        return outputs * np.float32("nan"), saved
+
+
+class Whole(Perceptron):
+    def parameters(self):
+        return {name: np.ones(values.shape, int) for name, values in self.initial.items()}
+
+
+class Empty(Perceptron):
+    def parameters(self):
+        return {}
+
+
+class CountsOthers(Perceptron):
+    def flops(self):
+        return {"layer3": 7}
+
+
+class Uneven(Perceptron):
+    def buffers(self):
+        return {"mean": np.arange(3.0)}

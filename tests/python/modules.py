@@ -1,0 +1,76 @@
+"""Modules of PyTorch, as people write them."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Block(nn.Module):
+    """Of a residual network for small images (He et al., 2016)."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Sequential()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(y + self.shortcut(x))
+
+
+class ResNet(nn.Module):
+    """depth 6 n + 2."""
+
+    def __init__(self, depth=20, width=16, channels=3, classes=10):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, width, 3, 1, 1, bias=False)
+        self.bn = nn.BatchNorm2d(width)
+        widths, blocks = [width, width, 2 * width, 4 * width], []
+        for stage in range(3):
+            for i in range((depth - 2) // 6):
+                first = i == 0
+                blocks.append(Block(widths[stage] if first else widths[stage + 1], widths[stage + 1], 2 if first and stage else 1))
+        self.blocks = nn.Sequential(*blocks)
+        self.drop = nn.Dropout(0.1)
+        self.head = nn.Linear(4 * width, classes)
+
+    def forward(self, x):
+        x = self.blocks(F.relu(self.bn(self.conv(x))))
+        return self.head(self.drop(x.mean((2, 3))))
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads, context):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.register_buffer("mask", torch.ones(context, context).tril().bool())
+
+    def forward(self, x):
+        n, t, c = x.shape
+        q, k, v = (part.view(n, t, self.heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        scores = (q @ k.transpose(-2, -1) / (c // self.heads) ** 0.5).masked_fill(~self.mask[:t, :t], float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, c))
+
+
+class GPT(nn.Module):
+    def __init__(self, vocabulary=256, context=16, width=16, heads=2, layers=2, dropout=0.1):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2 * layers + 1))
+        self.attentions = nn.ModuleList(Attention(width, heads, context) for _ in range(layers))
+        self.mlps = nn.ModuleList(nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width)) for _ in range(layers))
+        self.drop, self.head = nn.Dropout(dropout), nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.tokens.weight  # tied
+
+    def forward(self, tokens):
+        x = self.drop(self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1])))
+        for i, (attention, mlp) in enumerate(zip(self.attentions, self.mlps)):
+            x = x + self.drop(attention(self.norms[2 * i](x)))
+            x = x + self.drop(mlp(self.norms[2 * i + 1](x)))
+        return self.head(self.norms[-1](x))

@@ -1,0 +1,140 @@
+"""Models written in Python: the weights of the same models of Paragrad's own, in all worlds the same, and sentences for what goes wrong."""
+
+import subprocess
+import sys
+
+import models
+import numpy as np
+import paragrad as pg
+import pytest
+from test_strategy import launch, words
+
+STRATEGIES = {"data_parallel": {"bucket_bytes": 300}, "bmuf": {}, "diloco": {"optimiser": "adamw", "learning_rate": 0.01}, "sparta": {"mask_share": 0.2},
+              "streaming_diloco": {"fragments": 2, "outer_delay": 2}, "noloco": {}}
+
+
+@pytest.fixture(scope="session")
+def short(tmp_path_factory) -> dict:
+    data = tmp_path_factory.mktemp("data") / "short.h5"
+    pg.command("data", "generate", out=data, samples=1200, valid=120, test=120, dim=8, classes=6)
+    return {"data": data, "learning_rate": 0.1, "epochs": 2, "blocks": 3, "minibatch": 16}
+
+
+@pytest.fixture(scope="session")
+def start(short) -> np.ndarray:
+    """The initial weights of Paragrad's own network."""
+    return pg.train(model="8-12-6:sigmoid", **short | {"learning_rate": 1e-30, "epochs": 1}).weights
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_model_in_python_is_trained_like_the_same_one_in_cpp(short, start, strategy):
+    options = {"workers": 4, "platform": "k40m-fdr", "strategy": strategy} | short | STRATEGIES[strategy]
+    own, mine = pg.simulate(model="8-12-6:sigmoid", **options), pg.simulate(model=models.Perceptron(start), **options)
+    np.testing.assert_allclose(mine.weights, own.weights, atol=2e-5)
+    assert mine.result["sent_bytes"] == own.result["sent_bytes"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("kind", [models.Perceptron, models.Noisy])
+def test_it_ends_in_the_same_weights_in_all_worlds(short, strategy, kind, mpiexec, tmp_path):
+    options = short | STRATEGIES[strategy] | {"strategy": strategy}
+    emulated = pg.simulate(model=kind(), workers=3, platform="k40m-fdr", **options)
+    assert pg.simulate(model=kind(), workers=3, platform="k40m-fdr", host_threads=1, **options).weights_sha256 == emulated.weights_sha256
+    assert pg.train(model=kind(), workers=3, **options).weights_sha256 == emulated.weights_sha256
+    done = launch(mpiexec, tmp_path, f"""
+        import paragrad as pg, models
+        run = pg.train(model=models.{kind.__name__}(), **{words(options)})
+        if run:
+            print(run.weights_sha256)
+        """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [emulated.weights_sha256]
+
+
+@pytest.mark.parametrize("kind", [models.Perceptron, models.Noisy])
+def test_a_run_goes_on_where_it_ended(short, kind, tmp_path, monkeypatch):
+    options = short | {"workers": 2, "strategy": "bmuf", "platform": "k40m-fdr", "model": kind(), "checkpoint_every": 1}
+    whole = pg.simulate(**options)
+    monkeypatch.setenv("PARAGRAD_TEST_COUNTS", str(tmp_path / "counts"))
+    with pytest.raises(pg.Error, match="backward: AssertionError: as the test wants it"):
+        pg.simulate(**options, out=tmp_path / "run")
+    assert pg.simulate(**options, out=tmp_path / "run", resume=True).weights_sha256 == whole.weights_sha256
+    assert whole.manifest["model_source"]["class"].endswith(kind.__name__)
+    with pytest.raises(pg.Error, match="cannot resume: .* 'model'"):
+        pg.simulate(**options | {"model": models.Perceptron(sizes=(8, 13, 6))}, out=tmp_path / "run", resume=True)
+
+
+def test_it_predicts(short, tmp_path):
+    x = np.random.default_rng(1).normal(size=(9, 8)).astype(np.float32)
+    run = pg.train(model=models.Perceptron(), out=tmp_path / "run", **short)
+    trained = models.Perceptron(run.weights)
+    scores = trained.forward({name: values.astype(np.float32) for name, values in trained.initial.items()}, x, None)[0]
+    wanted = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    np.testing.assert_allclose(pg.predict(run, x), wanted, rtol=1e-4)
+    np.testing.assert_allclose(pg.predict(pg.Run(tmp_path / "run"), x, network=models.Perceptron()), wanted, rtol=1e-4)
+    with pytest.raises(pg.Error, match="from Python only: give the model itself"):
+        pg.predict(pg.Run(tmp_path / "run"), x)
+    with pytest.raises(pg.Error, match="this is not the model 'Perceptron'"):
+        pg.predict(pg.Run(tmp_path / "run"), x, network=models.Noisy())
+
+
+def test_a_timing_run_needs_its_sizes_only(short):
+    options = short | {"platform": "k40m-fdr", "workers": 4, "strategy": "bmuf"}
+    timed = pg.simulate(model=models.Divides(), **options | {"device": "meta"})
+    assert timed.result["training_s"] == pytest.approx(pg.simulate(model=models.Perceptron(), **options).result["training_s"])
+
+
+@pytest.mark.parametrize("kind, message", [
+    (models.WrongShape, r"WrongShape.forward must return outputs of the shape \(16, 6\), not float32 of the shape \(16, 5\)"),
+    (models.OneResult, "OneResult.forward must return its outputs and what backward needs, not ndarray"),
+    (models.Forgets, "Forgets.backward must return a dict of the gradients of layer1.weight, layer1.bias, .*, not .'layer1.weight'"),
+    (models.Transposes, r"Transposes.backward must return gradient of layer1.weight of the shape \(8, 12\), not float32 of the shape \(12, 8\)"),
+    (models.Divides, "Divides.backward: ZeroDivisionError: integer division or modulo by zero .*models.py, line"),
+    (models.Trains, "Trains.backward: ValueError: .* read-only"),
+    (models.Draws, "Draws.forward draws from a global generator of random numbers"),
+    (models.Keeps, "Keeps keeps layer2.weight, which is a worker's memory: copy"),
+    (models.IsNaN, "the loss became nan"),
+    (models.Whole, "the parameter 'layer1.weight' of Whole must have floating-point numbers, not int64"),
+    (models.Empty, r"Empty.parameters\(\) must name at least one array"),
+    (models.CountsOthers, "CountsOthers has no layer 'layer3': its parameters name the layers layer1, layer2"),
+    (models.Uneven, "the buffer 'mean' of Uneven must begin with one number in all elements")])
+@pytest.mark.parametrize("emulated", [True, False])
+def test_what_goes_wrong_is_said_in_a_sentence(short, kind, message, emulated):
+    world = {"platform": "k40m-fdr"} if emulated else {}
+    with pytest.raises(pg.Error, match=message) as raised:
+        (pg.simulate if emulated else pg.train)(model=kind(), workers=2, strategy="bmuf", **world, **short)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("model, message", [
+    (models.Perceptron, "model must be a text or an object of a class derived from paragrad.Model, not"),
+    (3, "model must be a text or an object of a class derived from paragrad.Model, not int")])
+def test_what_is_no_model_is_refused(short, model, message):
+    with pytest.raises(pg.Error, match=message):
+        pg.train(model=model, **short)
+
+
+def test_ranks_with_other_initial_weights_are_refused(short, mpiexec, tmp_path):
+    done = launch(mpiexec, tmp_path, f"""
+        import os
+        import numpy as np, paragrad as pg, models
+        rank = int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", 0)))
+        pg.train(model=models.Perceptron(np.full(186, rank, np.float32)), strategy="bmuf", **{words(short)})
+        """)
+    assert done.returncode != 0
+    assert "model" in done.stderr and "ranks" in done.stderr
+
+
+def test_the_program_says_that_it_cannot_use_the_model(short, tmp_path):
+    pg.train(model=models.Perceptron(), out=tmp_path / "run", **short)
+    with pytest.raises(pg.Error, match="a model in Python, here 'Perceptron', can be used from Python only"):
+        pg.command("evaluate", tmp_path / "run/checkpoint.h5", data=short["data"])
+    program = pg.training._program()
+    done = subprocess.run([program, "evaluate", tmp_path / "run/checkpoint.h5", "--data", short["data"]], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "in Python" in done.stderr
+
+
+def test_numpy_is_all_that_it_needs():
+    script = "import sys, paragrad as pg; pg.Model; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "False"

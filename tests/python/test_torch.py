@@ -1,0 +1,132 @@
+"""Modules of PyTorch as models; needs PyTorch (make peers)."""
+
+import copy
+
+import numpy as np
+import paragrad as pg
+import pytest
+from test_strategy import launch
+
+torch = pytest.importorskip("torch")
+import modules  # noqa: E402
+
+STRATEGIES = ["data_parallel", "model_averaging", "bmuf", "diloco", "streaming_diloco", "noloco"]
+
+
+def images(count=240, side=8):
+    random = np.random.default_rng(1)
+    y = random.integers(0, 10, count)
+    x = random.normal(size=(count, 3, side, side)).astype(np.float32)
+    x[np.arange(count), y % 3, y % side] += 2
+    return {"x_train": x[:160], "y_train": y[:160], "x_valid": x[160:200], "y_valid": y[160:200], "x_test": x[200:], "y_test": y[200:]}
+
+
+def made(kind):
+    torch.manual_seed(5)
+    return kind()
+
+
+def resnet():
+    return made(lambda: modules.ResNet(depth=8, width=4))
+
+
+def gpt():
+    return made(modules.GPT)
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    random = np.random.default_rng(1)
+    (folder / "text.txt").write_bytes(bytes(random.choice(list(b"abcdefgh "), 9000).tolist()))
+    pg.command("data", "import-text", **{"from": folder / "text.txt"}, out=folder / "text.h5", tokens="bytes", valid=0.1, name="letters")
+    return folder / "text.h5"
+
+
+OF_IMAGES = {"learning_rate": 0.05, "epochs": 2, "blocks": 2, "minibatch": 10}
+OF_TEXT = {"learning_rate": 0.003, "optimiser": "adamw", "epochs": 1, "blocks": 2, "minibatch": 4, "max_blocks": 2}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_residual_network_ends_in_the_same_weights_in_all_worlds(strategy, mpiexec, tmp_path):
+    options = OF_IMAGES | {"strategy": strategy}
+    emulated = pg.simulate(model=pg.torch(resnet()), data=images(), workers=3, platform="k40m-fdr", **options)
+    assert pg.train(model=pg.torch(resnet()), data=images(), workers=3, **options).weights_sha256 == emulated.weights_sha256
+    done = launch(mpiexec, tmp_path, f"""
+        import paragrad as pg, test_torch
+        run = pg.train(model=pg.torch(test_torch.resnet()), data=test_torch.images(), **{options})
+        if run:
+            print(run.weights_sha256)
+        """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [emulated.weights_sha256]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_transformer_ends_in_the_same_weights_in_all_worlds(text, strategy):
+    options = OF_TEXT | {"strategy": strategy, "data": text, "workers": 2}
+    model = pg.torch(gpt(), tokens=(256, 16))
+    emulated = pg.simulate(model=model, platform="k40m-fdr", **options)
+    assert pg.train(model=pg.torch(gpt(), tokens=(256, 16)), **options).weights_sha256 == emulated.weights_sha256
+    assert emulated.result["valid_loss"] < np.log(256)
+
+
+def test_a_module_is_trained_as_by_hand():
+    """With plain SGD, one minibatch after the other in the order of the data."""
+    class Linear(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = torch.nn.Linear(8, 12), torch.nn.Linear(12, 10)
+
+        def forward(self, x):
+            return self.two(torch.relu(self.one(x)))
+
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=(64, 8)).astype(np.float32), random.integers(0, 10, 64)
+    module = made(Linear)
+    before = copy.deepcopy(module.state_dict())
+    run = pg.train(model=pg.torch(module), data={"x_train": x, "y_train": y, "x_valid": x[:8], "y_valid": y[:8]}, learning_rate=0.1, momentum=0, epochs=3,
+                   blocks=1, minibatch=64)
+    assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+    optimiser = torch.optim.SGD(module.parameters(), 0.1)
+    for _ in range(3):
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(module(torch.from_numpy(x)), torch.from_numpy(y)).backward()
+        optimiser.step()
+    flat = np.concatenate([p.detach().numpy().ravel() for p in module.parameters()])
+    np.testing.assert_allclose(run.weights, flat, atol=2e-6)
+    wanted = module(torch.from_numpy(x)).softmax(1).detach().numpy()
+    np.testing.assert_allclose(pg.predict(run, x), wanted, rtol=1e-4)
+
+
+def test_work_follows_from_pytorchs_own_count():
+    model = pg.torch(resnet())
+    model.fit((3, 8, 8))
+    assert model.flops()["conv"] == 2 * 3 * 4 * 9 * 64
+    assert model.flops()["head"] == 2 * 16 * 10
+
+
+def test_running_means_are_averaged_and_saved():
+    model = pg.torch(resnet())
+    run = pg.train(model=model, data=images(), workers=2, strategy="bmuf", **OF_IMAGES)
+    count = sum(p.numel() for p in model.module.parameters())
+    assert run.weights.size == count + sum(b.numel() for b in model.module.buffers() if b.is_floating_point())
+    assert pg.predict(run, images()["x_test"]).shape == (40, 10)
+
+
+@pytest.mark.parametrize("module, message", [
+    (lambda: torch.nn.Linear(8, 3).double(), "must be float32 on the CPU"),
+    (lambda: torch.nn.Linear(9, 3), "cannot take samples of the shape"),
+    (lambda: torch.nn.LSTM(8, 3), "must return a tensor of the shape"),
+    (lambda: "8-3", "takes a torch.nn.Module, not str"),
+    (lambda: torch.nn.Linear(8, 3).requires_grad_(False), "has requires_grad=False")])
+def test_what_cannot_be_trained_is_refused(module, message):
+    x, y = np.zeros((40, 8), np.float32), np.zeros(40, int)
+    with pytest.raises(pg.Error, match=message) as raised:
+        pg.train(model=pg.torch(module()), data=(x, y), learning_rate=0.1)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_module_without_torch_around_it_is_named():
+    with pytest.raises(pg.Error, match=r"not Linear: write paragrad.torch\(MODULE\)"):
+        pg.train(model=torch.nn.Linear(8, 3), data=(np.zeros((40, 8)), np.zeros(40, int)), learning_rate=0.1)
