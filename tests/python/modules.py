@@ -74,3 +74,70 @@ class GPT(nn.Module):
             x = x + self.drop(attention(self.norms[2 * i](x)))
             x = x + self.drop(mlp(self.norms[2 * i + 1](x)))
         return self.head(self.norms[-1](x))
+
+
+class OwnGPT(nn.Module):
+    """Paragrad's `gpt:`, with its parameters in its order, and weights [inputs][outputs]."""
+
+    def __init__(self, initial, vocabulary, context, width, heads, layers):
+        super().__init__()
+        self.heads, self.layers, at = heads, layers, 0
+        shapes = {"embedding": (vocabulary, width), "positions": (context, width)}
+        for i in range(layers):
+            shapes |= {f"{i}_norm1": (2, width), f"{i}_qkv": (width, 3 * width), f"{i}_qkv_bias": (3 * width,), f"{i}_out": (width, width), f"{i}_out_bias": (width,),
+                       f"{i}_norm2": (2, width), f"{i}_wide": (width, 4 * width), f"{i}_wide_bias": (4 * width,), f"{i}_narrow": (4 * width, width),
+                       f"{i}_narrow_bias": (width,)}
+        for name, shape in (shapes | {"norm": (2, width)}).items():
+            size = torch.Size(shape).numel()
+            self.register_parameter(name, nn.Parameter(torch.from_numpy(initial[at:at + size].reshape(shape).copy())))
+            at += size
+        assert at == initial.size
+
+    def forward(self, tokens):
+        p = dict(self.named_parameters())
+        n, t = tokens.shape
+        width = p["embedding"].shape[1]
+        x = p["embedding"][tokens] + p["positions"][:t]
+        mask = torch.ones(t, t).tril().bool()
+        for i in range(self.layers):
+            y = F.layer_norm(x, (width,), *p[f"{i}_norm1"]) @ p[f"{i}_qkv"] + p[f"{i}_qkv_bias"]
+            q, k, v = (part.view(n, t, self.heads, -1).transpose(1, 2) for part in y.chunk(3, -1))
+            scores = (q @ k.transpose(-2, -1) / (width // self.heads) ** 0.5).masked_fill(~mask, float("-inf")).softmax(-1)
+            x = x + (scores @ v).transpose(1, 2).reshape(n, t, width) @ p[f"{i}_out"] + p[f"{i}_out_bias"]
+            y = F.gelu(F.layer_norm(x, (width,), *p[f"{i}_norm2"]) @ p[f"{i}_wide"] + p[f"{i}_wide_bias"])
+            x = x + y @ p[f"{i}_narrow"] + p[f"{i}_narrow_bias"]
+        return F.layer_norm(x, (width,), *p["norm"]) @ p["embedding"].T
+
+
+class OwnResNet(ResNet):
+    """Paragrad's `zoo:resnet`, with its initial parameters: filters [height][width][inputs][outputs]."""
+
+    def __init__(self, initial, **options):
+        super().__init__(**options)
+        self.drop = nn.Identity()
+        at = 0
+
+        def take(shape):
+            nonlocal at
+            size = torch.Size(shape).numel()
+            at += size
+            return torch.from_numpy(initial[at - size:at].reshape(shape).copy())
+
+        with torch.no_grad():
+            for conv, norm in self.pairs():
+                outputs, inputs, height, width = conv.weight.shape
+                conv.weight.copy_(take((height, width, inputs, outputs)).permute(3, 2, 0, 1))
+                norm.weight.copy_(take((outputs,)))
+                norm.bias.copy_(take((outputs,)))
+            self.head.weight.copy_(take(self.head.weight.shape[::-1]).T)
+            self.head.bias.copy_(take(self.head.bias.shape))
+        self.used = at
+
+    def pairs(self):
+        """In Paragrad's order."""
+        yield self.conv, self.bn
+        for block in self.blocks:
+            yield block.conv1, block.bn1
+            yield block.conv2, block.bn2
+            if len(block.shortcut):
+                yield tuple(block.shortcut)

@@ -99,6 +99,28 @@ def test_a_module_is_trained_as_by_hand():
     np.testing.assert_allclose(pg.predict(run, x), wanted, rtol=1e-4)
 
 
+def test_a_transformer_is_trained_like_paragrads_own(text):
+    sizes = {"vocabulary": 256, "context": 16, "width": 16, "heads": 2, "layers": 2}
+    own = "gpt:" + ",".join(f"{name}={size}" for name, size in sizes.items())
+    options = {"data": text, "learning_rate": 0.1, "blocks": 2, "minibatch": 4, "epochs": 1, "workers": 2, "strategy": "bmuf"}
+    start = pg.train(**options | {"model": own, "learning_rate": 1e-30, "max_blocks": 1}).weights
+    wanted, found = (pg.train(model=model, **options) for model in (own, pg.torch(modules.OwnGPT(start, **sizes), tokens=(256, 16))))
+    assert found.result["valid_loss"] == pytest.approx(wanted.result["valid_loss"], abs=1e-4)
+    np.testing.assert_allclose(found.weights, wanted.weights, atol=1e-4)
+
+
+def test_a_residual_network_is_trained_like_paragrads_own(tmp_path):
+    data = pg.dataset(**images(), layout="channels-first", out=tmp_path / "images.h5")
+    options = OF_IMAGES | {"data": data, "workers": 2, "strategy": "data_parallel", "minibatch": 20, "epochs": 8, "learning_rate": 0.01}
+    own = "zoo:resnet:depth=8,side=8"
+    start = pg.train(**options | {"model": own, "learning_rate": 1e-30, "epochs": 1}).weights
+    module = modules.OwnResNet(start, depth=8)
+    assert module.used == sum(p.numel() for p in module.parameters())
+    wanted, found = (pg.train(model=model, **options) for model in (own, pg.torch(module, inputs=(3, 8, 8))))
+    for one, other in zip(wanted.progress, found.progress):
+        assert other["train_loss"] == pytest.approx(one["train_loss"], abs=1e-4), one["epoch"]
+
+
 def test_work_follows_from_pytorchs_own_count():
     model = pg.torch(resnet())
     model.fit((3, 8, 8))

@@ -132,7 +132,7 @@ class GivenModel:
             raise Error(f"{self.name}.forward must return its outputs and what backward needs, not {type(returned).__name__}")
         outputs, saved = returned
         shape = (len(x), self.tokens[1], self.outputs) if self.tokens else (rows, self.outputs)
-        outputs = self.checked("forward", "outputs", outputs, shape)
+        outputs = self.in_rows(self.checked("forward", "outputs", outputs, shape))
         if seed is None:
             del returned, saved
             self.check_released(views)
@@ -142,22 +142,29 @@ class GivenModel:
     def samples(self, x: np.ndarray, rows: int) -> np.ndarray:
         """As the model takes them. Data files have channels last."""
         if self.tokens:
-            return x.reshape(-1, self.tokens[1])
+            return self.in_windows(x)
         if self.layout != "channels-first" or len(self.shape) != 3:
             return x.reshape(rows, *self.shape)
         channels, height, width = self.shape
         return np.ascontiguousarray(x.reshape(rows, height, width, channels).transpose(0, 3, 1, 2))
 
+    def in_windows(self, rows: np.ndarray, *width: int) -> np.ndarray:
+        """[windows][tokens]… of rows, which are the first tokens of all windows, then the second ones, and so on."""
+        return np.ascontiguousarray(rows.reshape(self.tokens[1], -1, *width).swapaxes(0, 1))
+
+    def in_rows(self, outputs: np.ndarray) -> np.ndarray:
+        return (np.ascontiguousarray(outputs.swapaxes(0, 1)) if self.tokens else outputs).reshape(-1)
+
     def backward(self, kept: list[Any], gradient: np.ndarray) -> list[np.ndarray]:
         views, saved = kept
         kept.clear()
-        gradient = gradient.reshape(-1, self.tokens[1], self.outputs) if self.tokens else gradient.reshape(-1, self.outputs)
+        gradient = self.in_windows(gradient, self.outputs) if self.tokens else gradient.reshape(-1, self.outputs)
         with self._lock:
             gradients = self.model.backward(self.named(views, True), saved, gradient)
         if not isinstance(gradients, dict) or gradients.keys() != {array.name for array in self.arrays}:
             found = sorted(gradients) if isinstance(gradients, dict) else type(gradients).__name__
             raise Error(f"{self.name}.backward must return a dict of the gradients of {', '.join(array.name for array in self.arrays)}, not {found}")
-        result = [self.checked("backward", f"gradient of {array.name}", gradients[array.name], array.shape) for array in self.arrays]
+        result = [self.checked("backward", f"gradient of {array.name}", gradients[array.name], array.shape).reshape(-1) for array in self.arrays]
         del saved, gradients
         self.check_released(views)
         return result
@@ -179,7 +186,7 @@ class GivenModel:
         array = np.asarray(values)
         if array.dtype.kind != "f" or array.shape != shape:
             raise Error(f"{self.name}.{function} must return {what} of the shape {shape}, not {array.dtype} of the shape {array.shape}")
-        return np.ascontiguousarray(array, np.float32).reshape(-1)
+        return np.ascontiguousarray(array, np.float32)
 
     def check_released(self, views: list[np.ndarray]) -> None:
         """Raises Error if Python still has arrays on the worker's memory, which ends before they do."""
