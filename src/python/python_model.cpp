@@ -46,7 +46,8 @@ PythonModel::PythonModel(nb::object given)
       name_(nb::cast<std::string>(given_.attr("name"))),
       sha256_(nb::cast<std::string>(given_.attr("sha256"))),
       inputs_(nb::cast<std::size_t>(given_.attr("inputs"))),
-      outputs_(nb::cast<std::size_t>(given_.attr("outputs"))) {
+      outputs_(nb::cast<std::size_t>(given_.attr("outputs"))),
+      has_loss_(nb::cast<bool>(given_.attr("has_loss"))) {
   if (const nb::object tokens = given_.attr("tokens"); !tokens.is_none())
     tokens_ = nn::TokenInput{nb::cast<std::size_t>(tokens[0]), nb::cast<std::size_t>(tokens[1])};
   for (const nb::handle layer : given_.attr("layers")) {
@@ -113,6 +114,18 @@ void PythonModel::backward(const Memory& memory, std::span<const float> dy, std:
       const auto gradient = nb::cast<Values>(returned[k]);
       accumulate(gradients[k], {gradient.data(), gradient.size()});
     }
+  });
+}
+
+void PythonModel::loss(std::span<const std::int32_t> labels, std::span<const float> targets, std::span<float> outputs,
+                       backend::LossSum& into) {
+  enter("loss", [&] {
+    const nb::object y = targets.empty() ? view_of(labels) : view_of(targets);
+    const nb::object returned = given_.attr("loss")(view_of(outputs), y);
+    const auto gradient = nb::cast<Values>(returned[2]);
+    into.loss += nb::cast<double>(returned[0]);
+    into.errors += nb::cast<std::int64_t>(returned[1]);
+    std::ranges::copy(std::span(gradient.data(), gradient.size()), outputs.begin());
   });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/loss_sum.hpp"
 #include "nn/graph.hpp"
 #include "python/nanobind.hpp"
 
@@ -64,6 +65,13 @@ class PythonModel {
   };
   void backward(const Memory& memory, std::span<const float> dy, std::span<const Gradient> gradients);
 
+  bool has_loss() const { return has_loss_; }
+
+  /// Adds the model's own loss of outputs[rows][outputs] to `into`, and replaces them with its gradient. targets: of a
+  /// regression, instead of labels.
+  void loss(std::span<const std::int32_t> labels, std::span<const float> targets, std::span<float> outputs,
+            backend::LossSum& into);
+
  private:
   nanobind::list views_of(const Memory& memory);
   template <class Action>
@@ -72,6 +80,7 @@ class PythonModel {
   nanobind::object given_;
   std::string name_, sha256_;
   std::size_t inputs_ = 0, outputs_ = 0;
+  bool has_loss_ = false;
   std::optional<nn::TokenInput> tokens_;
   std::vector<Array> arrays_;
   std::vector<Layer> layers_;

@@ -78,6 +78,36 @@ def test_it_predicts(short, tmp_path):
         pg.predict(pg.Run(tmp_path / "run"), x, network=models.Noisy())
 
 
+def test_its_own_loss_trains_like_paragrads(short, start, mpiexec, tmp_path):
+    options = short | {"strategy": "bmuf"}
+    emulated = {"workers": 3, "platform": "k40m-fdr"}
+    own = pg.simulate(model=models.Perceptron(start), **options, **emulated)
+    mine = pg.simulate(model=models.OwnLoss(start), **options, **emulated)
+    np.testing.assert_allclose(mine.weights, own.weights, atol=2e-5)
+    for value in ("valid_loss", "valid_error", "train_loss"):
+        assert mine.progress[-1][value] == pytest.approx(own.progress[-1][value], abs=1e-5)
+    done = launch(mpiexec, tmp_path, f"""
+        import numpy as np, paragrad as pg, models
+        run = pg.train(model=models.OwnLoss(np.array({start.tolist()}, np.float32)), **{words(options)})
+        if run:
+            print(run.weights_sha256)
+        """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [mine.weights_sha256]
+    assert pg.predict(mine, np.zeros((3, 8), np.float32)).shape == (3, 6)
+    with pytest.raises(pg.Error, match="`loss` is the model's own: leave it out"):
+        pg.simulate(model=models.OwnLoss(start), **options | {"loss": "focal"}, **emulated)
+
+
+def test_its_own_loss_may_be_of_a_regression():
+    random = np.random.default_rng(1)
+    x = random.normal(size=(400, 8)).astype(np.float32)
+    options = {"data": (x, (x @ random.normal(size=(8, 6))).astype(np.float32)), "learning_rate": 0.01, "epochs": 2, "minibatch": 20, "blocks": 2}
+    own, mine = pg.train(model=models.Perceptron(), loss="squared_error", **options), pg.train(model=models.SquaredLoss(), **options)
+    np.testing.assert_allclose(mine.weights, own.weights, atol=2e-5)
+    assert mine.result["valid_loss"] == pytest.approx(own.result["valid_loss"], rel=1e-5)
+
+
 def test_a_timing_run_needs_its_sizes_only(short):
     options = short | {"platform": "k40m-fdr", "workers": 4, "strategy": "bmuf"}
     timed = pg.simulate(model=models.Divides(), **options | {"device": "meta"})
@@ -93,6 +123,8 @@ def test_a_timing_run_needs_its_sizes_only(short):
     (models.Trains, "Trains.backward: ValueError: .* read-only"),
     (models.Draws, "Draws.forward draws from a global generator of random numbers"),
     (models.Keeps, "Keeps keeps layer2.weight, which is a worker's memory: copy"),
+    (models.LosesSamples, r"LosesSamples.loss must return a gradient of the shape \(16, 6\), not float32 of the shape \(15, 6\)"),
+    (models.LosesGradient, "LosesGradient.loss must return the mean loss, a number, and its gradient, not float"),
     (models.IsNaN, "the loss became nan"),
     (models.Whole, "the parameter 'layer1.weight' of Whole must have floating-point numbers, not int64"),
     (models.Empty, r"Empty.parameters\(\) must name at least one array"),

@@ -121,6 +121,19 @@ def test_a_residual_network_is_trained_like_paragrads_own(tmp_path):
         assert other["train_loss"] == pytest.approx(one["train_loss"], abs=1e-4), one["epoch"]
 
 
+def test_a_loss_of_pytorch_trains_like_paragrads(text):
+    sizes = {"vocabulary": 256, "context": 16, "width": 16, "heads": 2, "layers": 1}
+    options = {"data": text, "learning_rate": 0.1, "blocks": 2, "minibatch": 4, "max_blocks": 1, "workers": 2, "strategy": "bmuf"}
+    start = np.random.default_rng(1).normal(0, 0.05, 256 * 16 + 16 * 16 + 3 * 32 + 16 * 48 + 48 + 16 * 16 + 16 + 2 * 16 * 64 + 64 + 16).astype(np.float32)
+
+    def by_token(outputs, y):
+        return torch.nn.functional.cross_entropy(outputs.flatten(0, 1), y.flatten())
+
+    own, mine = (pg.train(model=pg.torch(modules.OwnGPT(start, **sizes), tokens=(256, 16), loss=loss), **options) for loss in (None, by_token))
+    assert mine.result["valid_loss"] == pytest.approx(own.result["valid_loss"], abs=1e-5)
+    np.testing.assert_allclose(mine.weights, own.weights, atol=2e-4)
+
+
 def test_work_follows_from_pytorchs_own_count():
     model = pg.torch(resnet())
     model.fit((3, 8, 8))

@@ -54,6 +54,11 @@ class Model:
         """The gradients of the parameters, by name. saved: what forward() returned; gradient: with respect to its outputs."""
         raise NotImplementedError
 
+    loss: Any = None
+    """A method loss(outputs, y) that returns the mean loss of the samples (of a text, tokens) and its gradient with respect to the
+    outputs, or None: then `loss` is an option of the training. y: int32 labels [samples], or targets [samples][targets]; of a text
+    labels [windows][tokens], negative where there is none: such tokens do not count."""
+
     def flops(self) -> dict[str, float]:
         """Operations of the forward pass by layer, per sample (of a text per token), from which simulated times follow. A layer that
         is not named takes two per parameter."""
@@ -103,6 +108,7 @@ class GivenModel:
         self.shape = (1,) if model.tokens else shape_of(model)
         self.inputs = math.prod(self.shape)
         self.layout = model.layout
+        self.has_loss = model.loss is not None
         self.outputs = model.outputs
         flops, layers = model.flops(), layers_of(model)
         if unknown := flops.keys() - {name for name, _ in layers} or set(model.tables) - {name for name, _ in layers}:
@@ -168,6 +174,26 @@ class GivenModel:
         del saved, gradients
         self.check_released(views)
         return result
+
+    def loss(self, outputs: np.ndarray, y: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """The sum over the rows, how many outputs are largest for another class than y, and the sum's gradient."""
+        rows = scored = outputs.size // self.outputs
+        labels = y if y.dtype.kind == "i" else None
+        if labels is not None:
+            scored = int((labels >= 0).sum())
+            if scored == 0:
+                return 0.0, 0, np.zeros(outputs.size, np.float32)
+        if self.tokens:
+            outputs, y = self.in_windows(outputs, self.outputs), self.in_windows(y)
+        else:
+            outputs, y = outputs.reshape(rows, self.outputs), y if labels is not None else y.reshape(rows, -1)
+        with self._lock:
+            returned = self.model.loss(outputs.copy(), y.copy())
+        if not isinstance(returned, tuple) or len(returned) != 2 or np.ndim(returned[0]) != 0:
+            raise Error(f"{self.name}.loss must return the mean loss, a number, and its gradient, not {type(returned).__name__}")
+        gradient = self.checked("loss", "a gradient", returned[1], outputs.shape)
+        errors = 0 if labels is None else int(((outputs.argmax(-1) != y) & (y >= 0)).sum())
+        return float(returned[0]) * scored, errors, self.in_rows(gradient) * np.float32(scored)
 
     def named(self, views: list[np.ndarray], keeps_buffers: bool) -> dict[str, np.ndarray]:
         arrays = {}

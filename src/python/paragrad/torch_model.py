@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+IGNORED = -100  # the default `ignore_index` of PyTorch's losses
+
+
 class TorchModel(Model):
     """See torch()."""
 
     layout = "channels-first"
     _takes_writable = True  # PyTorch warns of arrays that it cannot write
 
-    def __init__(self, module: pt.nn.Module, inputs: int | tuple[int, ...] | None, tokens: tuple[int, int] | None, threads: int) -> None:
+    def __init__(self, module: pt.nn.Module, inputs: int | tuple[int, ...] | None, tokens: tuple[int, int] | None, loss: Callable[..., pt.Tensor] | None,
+                 threads: int) -> None:
         if not isinstance(module, pt.nn.Module):
             raise Error(f"torch() takes a torch.nn.Module, not {type(module).__name__}")
         self.module, self.tokens, self.threads = module, tokens, threads
@@ -30,6 +34,9 @@ class TorchModel(Model):
             raise Error(f"the parameter {other!r} must be float32 on the CPU: give module.float().cpu()")
         if frozen := [name for name, p in module.named_parameters() if not p.requires_grad]:
             raise Error(f"the parameter {frozen[0]!r} has requires_grad=False, and workers would train it: make it a buffer")
+        self.function = loss
+        if loss is not None:
+            self.loss = self.loss_of_function
         if inputs is not None:
             self.inputs = inputs
         self.tables = tuple(name for name, layer in module.named_modules() if isinstance(layer, pt.nn.Embedding))
@@ -82,11 +89,21 @@ class TorchModel(Model):
         found = pt.autograd.grad(outputs, parameters, pt.from_numpy(gradient), allow_unused=True)
         return {name: np.zeros(p.shape, np.float32) if g is None else g.numpy() for (name, p), g in zip(self.module.named_parameters(), found)}
 
+    def loss_of_function(self, outputs: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+        values = pt.from_numpy(outputs).requires_grad_()
+        if y.dtype.kind == "i":
+            y = np.where(y < 0, IGNORED, y).astype(np.int64)
+        mean = self.function(values, pt.from_numpy(y))
+        if not isinstance(mean, pt.Tensor) or mean.numel() != 1:
+            raise Error(f"the loss of {type(self.module).__name__} must be a tensor with one number, the mean over the samples")
+        mean.backward()
+        return float(mean.detach()), values.grad.numpy()
+
     def flops(self) -> dict[str, float]:
         return self._flops
 
     def _described(self) -> Any:
-        return str(self.module), type(self.module), self.tokens, self.threads
+        return str(self.module), type(self.module), self.function, self.tokens, self.threads
 
 
 def is_state(module: pt.nn.Module, name: str) -> bool:
@@ -95,15 +112,19 @@ def is_state(module: pt.nn.Module, name: str) -> bool:
     return isinstance(owner, pt.nn.modules.batchnorm._NormBase)
 
 
-def torch(module: pt.nn.Module, *, inputs: int | tuple[int, ...] | None = None, tokens: tuple[int, int] | None = None, threads: int = 1) -> TorchModel:
+def torch(module: pt.nn.Module, *, inputs: int | tuple[int, ...] | None = None, tokens: tuple[int, int] | None = None,
+          loss: Callable[..., pt.Tensor] | None = None, threads: int = 1) -> TorchModel:
     """A module of PyTorch as a model for simulate and train: `model=paragrad.torch(module)`.
 
     The module is called as module(x), with x of the shape [samples][inputs…], and returns scores [samples][outputs], before any
-    softmax; `loss` is an option of the training. The training starts from its weights and does not change them.
+    softmax. The training starts from its weights and does not change them.
 
     inputs: the shape of a sample; by default that of the arrays given as `data`.
     tokens: for texts, the size of the vocabulary and the tokens of a window: x is then [windows][tokens], and the module returns
     [windows][tokens][outputs].
+    loss: a function of the module's outputs and y that returns their mean loss, such as torch.nn.functional.cross_entropy; y are the
+    labels [samples], of a text [windows][tokens] with -100 where there is none, or the targets [samples][targets] of a regression. By default `loss` is an
+    option of the training.
     threads: of PyTorch, in each call. The bits of a result depend on it.
     """
-    return TorchModel(module, inputs, tokens, threads)
+    return TorchModel(module, inputs, tokens, loss, threads)

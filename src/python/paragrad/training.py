@@ -104,6 +104,10 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     model = options.pop("model", None)
     given_model = None if model is None or isinstance(model, str) else model_of(model, options.get("data"))
     options |= {"model": given_model.text if given_model else model}
+    if given_model and given_model.has_loss:
+        if options.get("loss") not in (None, "python"):
+            raise Error("`loss` is the model's own: leave it out")
+        options["loss"] = "python"
     kept = TemporaryFolder() if out is None else None
     out = kept.path / "run" if kept else Path(out)
     data = file_of(options.pop("data", None), out if leads and not kept else None, given_model.layout if given_model else None)
