@@ -68,19 +68,19 @@ std::unique_ptr<DeviceAllreduce> Device::make_allreduce() {
 void KernelQueue::imagine(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes) {
   if (computes())
     throw std::logic_error(core::format("a {} without content on a device that computes", kernel_name(kernel)));
-  run_on_host(kernel, size, flops, bytes, nullptr);
+  run(HostCall{kernel, size, flops, bytes, nullptr});
 }
 
-void KernelQueue::run_on_host(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes,
-                              const std::function<void()>& function) {
-  KernelCost cost{size, {}};
-  cost.work.add(kernel_kind(kernel), flops, bytes);
-  count(kernel, cost);
-  if (computes()) do_run_on_host(function);
+void KernelQueue::run(const HostCall& call) {
+  KernelCost cost{call.size, {}};
+  cost.work.add(kernel_kind(call.kernel), call.flops, call.bytes);
+  count(call.kernel, cost);
+  if (computes()) do_call(call);
 }
 
-void KernelQueue::do_run_on_host(const std::function<void()>&) {
-  throw std::logic_error("code of the host on a device whose memory it cannot access, or in a list of kernels");
+void KernelQueue::do_call(const HostCall&) {
+  throw core::ConfigError(
+      "this training runs code that needs arrays in host memory, which its device does not have: give `device` cpu");
 }
 
 }  // namespace paragrad::backend

@@ -6,17 +6,24 @@
 namespace paragrad::backend {
 
 void KernelList::do_run(const KernelRef& ref) {
-  visit(ref, [&](const auto& kernel) { kernels_.emplace_back(kernel); });
+  visit(ref, [&](const auto& kernel) { calls_.emplace_back(AnyKernel(kernel)); });
+}
+
+void KernelList::do_call(const HostCall& call) {
+  has_host_calls_ = true;
+  calls_.emplace_back(call);
 }
 
 void KernelList::execute() {
   has_begun_ = true;
-  for (const AnyKernel& any : std::exchange(kernels_, {}))
-    std::visit(
-        [&](const auto& kernel) {
-          if constexpr (!std::is_same_v<decltype(kernel), const std::monostate&>) device_.run(kernel);
-        },
-        any);
+  const auto run = [&](const auto& kernel) {
+    if constexpr (!std::is_same_v<decltype(kernel), const std::monostate&>) device_.run(kernel);
+  };
+  for (const auto& call : std::exchange(calls_, {}))
+    if (const auto* const on_host = std::get_if<HostCall>(&call))
+      device_.run(*on_host);
+    else
+      std::visit(run, std::get<AnyKernel>(call));
 }
 
 double KernelList::squared_norm(std::span<const float> x) {

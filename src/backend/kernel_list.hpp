@@ -1,5 +1,6 @@
 #pragma once
 
+#include <variant>
 #include <vector>
 
 #include "backend/all_kernels.hpp"
@@ -23,7 +24,8 @@ class KernelList final : public KernelQueue {
   bool is_worth_a_thread() const {
     constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
     const WorkMeter& cost = meter();
-    return cost.of(KernelKind::streaming).bytes >= worth_a_thread_bytes || cost.of(KernelKind::gemm).calls > 0;
+    return has_host_calls_ || cost.of(KernelKind::streaming).bytes >= worth_a_thread_bytes ||
+           cost.of(KernelKind::gemm).calls > 0;
   }
 
   /// Whether some kernels have been executed.
@@ -31,9 +33,11 @@ class KernelList final : public KernelQueue {
 
  private:
   void do_run(const KernelRef& ref) override;
+  void do_call(const HostCall& call) override;
 
   Device& device_;
-  std::vector<AnyKernel> kernels_;
+  std::vector<std::variant<AnyKernel, HostCall>> calls_;
+  bool has_host_calls_ = false;  // whose code may need more stack than a fiber has
   bool has_begun_ = false;
 };
 

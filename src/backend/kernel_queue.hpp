@@ -16,6 +16,15 @@ struct KernelRef {
   const void* kernel;
 };
 
+/// An operation that has no kernels: a function of the host that reads and writes device memory, with the work to count, as
+/// that of a call of `kernel`.
+struct HostCall {
+  KernelId kernel;
+  CallSize size;
+  std::uint64_t flops, bytes;
+  std::function<void()> function;
+};
+
 /// Where kernels go: a Device, which executes them, or a KernelList, which keeps them for later. Both count the work.
 class KernelQueue {
  public:
@@ -26,7 +35,7 @@ class KernelQueue {
   void run(const Kernel& kernel) {
     kernel.check();
     count(Kernel::id, kernel.cost());
-    do_run({Kernel::id, &kernel});
+    do_run(KernelRef{Kernel::id, &kernel});
   }
 
   /// Σ x² for the host, which waits for it. 0 on a device without arithmetic.
@@ -37,10 +46,9 @@ class KernelQueue {
   /// that computes.
   void imagine(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
 
-  /// Counts a call of `kernel` and, on a device that computes, runs `function` on the host, for an operation that has no
-  /// kernels: it reads and writes device memory, in call order. Throws logic_error if the host cannot access that memory.
-  void run_on_host(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes,
-                   const std::function<void()>& function);
+  /// The same for code of the host; a device without arithmetic only counts it. Throws ConfigError if the host cannot access
+  /// the device's memory.
+  void run(const HostCall& call);
 
   /// False for a device without arithmetic and memory (meta): kernels are only counted, losses are 0, and allocate() returns
   /// addresses without content.
@@ -61,7 +69,7 @@ class KernelQueue {
 
  private:
   virtual void do_run(const KernelRef& kernel) = 0;
-  virtual void do_run_on_host(const std::function<void()>& function);  // default: it cannot
+  virtual void do_call(const HostCall& call);  // default: it cannot
 
   WorkMeter meter_;
   std::shared_ptr<const CallTimes> times_;

@@ -45,7 +45,11 @@ void Graph::initialise(std::uint64_t seed, std::span<float> model) const {
       if (parameter.owner == n) parameter.spec.initialise(random, parameter.range.of(model));
   }
   for (const Buffer& buffer : buffers_)
-    std::ranges::fill(buffer.range.of(model.subspan(parameter_count())), buffer.spec.initial);
+    if (const std::span<float> values = buffer.range.of(model.subspan(parameter_count()));
+        buffer.spec.initial_values.empty())
+      std::ranges::fill(values, buffer.spec.initial);
+    else
+      std::ranges::copy(buffer.spec.initial_values, values.begin());
 }
 
 std::vector<ValueType> Graph::types_of(std::span<const ValueId> values) const {

@@ -41,6 +41,7 @@ struct BufferSpec {
   std::string name;
   std::size_t size = 0;
   float initial = 0;
+  std::vector<float> initial_values{};  ///< [size], if they differ
 };
 
 /// Memory that a node uses besides its inputs and outputs.

@@ -10,7 +10,7 @@
 
 #include "comm/mpi/mpi_session.hpp"
 #include "python/nanobind.hpp"
-#include "python/python_thread.hpp"
+#include "python/user_code.hpp"
 #include "worlds/interruption.hpp"
 
 namespace paragrad::python {
@@ -103,7 +103,7 @@ void execute_aside(const std::function<void()>& command) {
       raised.emplace();  // the latest
       worlds::interrupt();
     }
-    if (raised && Clock::now() - raised_at > patience) PythonThread::interrupt_all();
+    if (raised && Clock::now() - raised_at > patience) UserCode::interrupt_all();
   }
   if (raised) throw std::move(*raised);
   if (aside.error()) std::rethrow_exception(aside.error());

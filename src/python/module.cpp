@@ -12,10 +12,11 @@
 #include "python/checkpoints.hpp"
 #include "python/execution.hpp"
 #include "python/nanobind.hpp"
+#include "python/python_codec.hpp"
 #include "python/python_model.hpp"
 #include "python/python_strategy.hpp"
-#include "python/python_thread.hpp"
 #include "python/temporary_folder.hpp"
+#include "python/user_code.hpp"
 #include "python/worker_view.hpp"
 #include "runs/run_labels.hpp"
 #include "runs/run_options.hpp"
@@ -59,11 +60,13 @@ class Printed {
 
 /// Runs a command of the program in this process. Returns its exit code and what it printed. strategy: a
 /// paragrad.given.Given, or None; model: a paragrad.model.GivenModel, or None.
-std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy, nb::handle model) {
+std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy, nb::handle model,
+                                nb::handle compressor) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   const strategies::GivenStrategy given(strategy);
   const ModelOfCall model_given(model);
+  const CompressorOfCall compressor_given(compressor);
   const auto record_of = [](nb::handle object) {
     return object.is_none() ? "" : nb::cast<std::string>(object.attr("record"));
   };
@@ -105,14 +108,15 @@ void raise(const std::exception_ptr& thrown, void*) {
 
 NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
-  module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none(), nb::arg("model") = nb::none());
+  module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none(), nb::arg("model") = nb::none(),
+             nb::arg("compressor") = nb::none());
   module.def("set_program", &system::set_own_program, nb::arg("path"));
   module.def("default_config", &app::default_config);
   module.def("options_without_effect", [] { return runs::options_with(core::OptionMark::observes); });
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
   module.def("usual_array_names", &data::usual_array_names);
-  module.def("in_strategy", &PythonThread::is_any_current);
+  module.def("in_strategy", &UserCode::is_current);
   nb::class_<TemporaryFolder>(module, "TemporaryFolder")
       .def(nb::init<std::string>(), nb::arg("path"))
       .def_prop_ro("path", &TemporaryFolder::path);

@@ -1,13 +1,11 @@
 #include "python/python_model.hpp"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "python/call_errors.hpp"
-#include "python/worker_view.hpp"
+#include "python/user_code.hpp"
 
 namespace paragrad::python {
 namespace {
@@ -18,12 +16,10 @@ using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::c
 
 std::shared_ptr<PythonModel> model_of_call;
 
-/// An array of Python's on memory that is not its own. It can be written: PyTorch takes no others.
-template <class T>
-nb::object view_of(std::span<T> memory) {
-  using Value = std::remove_const_t<T>;
+/// An array of Python's on a worker's memory.
+nb::object view_of(std::span<float> memory) {
   const std::size_t size = memory.size();
-  return nb::cast(nb::ndarray<nb::numpy, Value>(const_cast<Value*>(memory.data()), {size}, nb::none()));  // owned: no copy
+  return nb::cast(nb::ndarray<nb::numpy, float>(memory.data(), {size}, nb::none()));  // with an owner it is no copy
 }
 
 std::vector<float> copy_of(nb::handle values) {
@@ -62,25 +58,14 @@ PythonModel::PythonModel(nb::object given)
                        nb::cast<std::uint64_t>(layer.attr("flops"))});
   }
   for (const nb::handle buffer : given_.attr("buffers"))
-    buffers_.push_back({nb::cast<std::string>(buffer.attr("name")), nb::cast<std::size_t>(buffer.attr("size")),
-                        nb::cast<float>(buffer.attr("initial"))});
+    buffers_.push_back({nb::cast<std::string>(buffer.attr("name")), nb::cast<std::size_t>(buffer.attr("size")), 0,
+                        copy_of(buffer.attr("initial"))});
 }
 
 PythonModel::~PythonModel() {
   const nb::gil_scoped_acquire lock;
   saved_.clear();
   given_.reset();
-}
-
-template <class Action>
-void PythonModel::enter(const char* function, Action action) {
-  const nb::gil_scoped_acquire lock;
-  try {
-    action();
-  } catch (const nb::python_error& error) {
-    throw core::ConfigError(is_sentence(error) ? message_of(error)
-                                               : core::format("{}.{}: {}", name_, function, report(error)));
-  }
 }
 
 nb::list PythonModel::views_of(const Memory& memory) {
@@ -96,8 +81,9 @@ nb::list PythonModel::views_of(const Memory& memory) {
 
 void PythonModel::forward(const Memory& memory, std::size_t rows, std::span<const float> features,
                           std::span<const std::int32_t> tokens, std::optional<std::uint64_t> seed, std::span<float> y) {
-  enter("forward", [&] {
-    const nb::object x = tokens_ ? view_of(tokens) : view_of(features);
+  call_user(name_, "forward", [&] {
+    const nb::object x =
+        tokens_ ? copied_array(tokens.data(), tokens.size()) : copied_array(features.data(), features.size());
     const nb::object random = seed ? nb::cast(*seed) : nb::none();
     const nb::object returned = given_.attr("forward")(views_of(memory), x, rows, random);
     const auto outputs = nb::cast<Values>(returned[0]);
@@ -107,9 +93,9 @@ void PythonModel::forward(const Memory& memory, std::size_t rows, std::span<cons
 }
 
 void PythonModel::backward(const Memory& memory, std::span<const float> dy, std::span<const Gradient> gradients) {
-  enter("backward", [&] {
+  call_user(name_, "backward", [&] {
     const auto node = saved_.extract(memory.parameters.front().data());
-    const nb::object returned = given_.attr("backward")(node.mapped(), view_of(dy));
+    const nb::object returned = given_.attr("backward")(node.mapped(), copied_array(dy.data(), dy.size()));
     for (std::size_t k = 0; k < gradients.size(); ++k) {
       const auto gradient = nb::cast<Values>(returned[k]);
       accumulate(gradients[k], {gradient.data(), gradient.size()});
@@ -119,9 +105,10 @@ void PythonModel::backward(const Memory& memory, std::span<const float> dy, std:
 
 void PythonModel::loss(std::span<const std::int32_t> labels, std::span<const float> targets, std::span<float> outputs,
                        backend::LossSum& into) {
-  enter("loss", [&] {
-    const nb::object y = targets.empty() ? view_of(labels) : view_of(targets);
-    const nb::object returned = given_.attr("loss")(view_of(outputs), y);
+  call_user(name_, "loss", [&] {
+    const nb::object y =
+        targets.empty() ? copied_array(labels.data(), labels.size()) : copied_array(targets.data(), targets.size());
+    const nb::object returned = given_.attr("loss")(copied_array(outputs.data(), outputs.size()), y);
     const auto gradient = nb::cast<Values>(returned[2]);
     into.loss += nb::cast<double>(returned[0]);
     into.errors += nb::cast<std::int64_t>(returned[1]);
@@ -129,10 +116,10 @@ void PythonModel::loss(std::span<const std::int32_t> labels, std::span<const flo
   });
 }
 
-ModelOfCall::ModelOfCall(nb::handle given) {
-  if (!given.is_none()) model_of_call = std::make_shared<PythonModel>(nb::borrow(given));
+ModelOfCall::ModelOfCall(nb::handle given) : before_(model_of_call) {
+  model_of_call = given.is_none() ? nullptr : std::make_shared<PythonModel>(nb::borrow(given));
 }
-ModelOfCall::~ModelOfCall() { model_of_call.reset(); }
+ModelOfCall::~ModelOfCall() { model_of_call = std::move(before_); }
 
 std::shared_ptr<PythonModel> ModelOfCall::current() { return model_of_call; }
 

@@ -74,8 +74,6 @@ class PythonModel {
 
  private:
   nanobind::list views_of(const Memory& memory);
-  template <class Action>
-  void enter(const char* function, Action action);
 
   nanobind::object given_;
   std::string name_, sha256_;
@@ -98,6 +96,9 @@ class ModelOfCall {
 
   /// Null if there is none.
   static std::shared_ptr<PythonModel> current();
+
+ private:
+  std::shared_ptr<PythonModel> before_;
 };
 
 }  // namespace paragrad::python

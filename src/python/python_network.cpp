@@ -54,7 +54,7 @@ std::vector<ParameterSpec> PythonLayer::parameters(Types) const {
   return specs;
 }
 
-/// As a product with the layer's operations: the larger of the extents of its largest array is its number of outputs.
+/// As a product that takes as many operations, and has as many outputs as its largest array has rows.
 void PythonLayer::count(const Pass& pass, const std::function<void()>& function) const {
   std::uint64_t weights = 0;
   core::MatrixShape largest{1, 1};
@@ -64,8 +64,11 @@ void PythonLayer::count(const Pass& pass, const std::function<void()>& function)
   }
   const std::uint64_t outputs = std::max<std::uint64_t>(largest.rows, 1);
   const std::uint64_t inner = std::max<std::uint64_t>(layer_.flops / (2 * outputs), 1);
-  pass.queue().run_on_host(backend::KernelId::gemm, {pass.rows(), inner, outputs}, layer_.flops * pass.rows(),
-                           sizeof(float) * (pass.rows() * (std::min(inner, weights) + outputs) + weights), function);
+  pass.queue().run(backend::HostCall{.kernel = backend::KernelId::gemm,
+                                     .size = {pass.rows(), inner, outputs},
+                                     .flops = layer_.flops * pass.rows(),
+                                     .bytes = sizeof(float) * (pass.rows() * (std::min(inner, weights) + outputs) + weights),
+                                     .function = function});
 }
 
 PythonModel::Memory PythonLayer::memory_of(const Pass& pass) const {
@@ -121,7 +124,8 @@ Graph make_python(const PythonNetworkOptions& options) {
   const std::shared_ptr<PythonModel> model = python::ModelOfCall::current();
   if (model == nullptr)
     throw core::ConfigError(core::format(
-        "a model in Python{} can be used from Python only: give the model itself, as in paragrad.train(model=MODEL)",
+        "a model in Python{} can be used from Python only: give the model itself, as in paragrad.train(model=MODEL) or "
+        "paragrad.predict(run, x, network=MODEL)",
         options.name.empty() ? "" : core::format(", here '{}',", options.name)));
   if (model->sha256() != options.sha256)
     throw core::ConfigError(

@@ -12,9 +12,9 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "python/call_errors.hpp"
 #include "python/nanobind.hpp"
 #include "python/python_thread.hpp"
+#include "python/user_code.hpp"
 #include "python/worker_view.hpp"
 #include "runs/strategy_source.hpp"
 #include "strategies/strategy.hpp"

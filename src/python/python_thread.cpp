@@ -2,37 +2,11 @@
 
 #include <Python.h>
 
-#include <set>
 #include <utility>
 
+#include "python/user_code.hpp"
+
 namespace paragrad::python {
-namespace {
-
-thread_local bool is_of_a_worker = false;
-
-std::set<unsigned long> running;  // threads that run Python code; guarded by the interpreter's lock
-
-/// In its lifetime this thread runs Python code.
-class Running {
- public:
-  Running() { running.insert(id_); }
-  ~Running() {
-    running.erase(id_);
-    PyThreadState_SetAsyncExc(id_, nullptr);  // an interruption that came too late
-  }
-  Running(const Running&) = delete;
-
- private:
-  unsigned long id_ = PyThread_get_thread_ident();
-};
-
-}  // namespace
-
-bool PythonThread::is_any_current() { return is_of_a_worker; }
-
-void PythonThread::interrupt_all() {
-  for (const unsigned long thread : running) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
-}
 
 PythonThread::PythonThread() : thread_([this] { work(); }) {}
 
@@ -73,7 +47,6 @@ void PythonThread::outside(const std::function<void()>& action) {
 }
 
 void PythonThread::work() {
-  is_of_a_worker = true;
   const PyGILState_STATE lock = PyGILState_Ensure();
   PyThreadState* const state = PyEval_SaveThread();
   while (true) {
@@ -81,7 +54,7 @@ void PythonThread::work() {
     if (ends_) break;
     PyEval_RestoreThread(state);
     {
-      const Running lock_is_held;
+      const UserCode lock_is_held;
       (*code_)();
     }
     PyEval_SaveThread();

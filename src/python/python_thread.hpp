@@ -23,12 +23,6 @@ class PythonThread {
 
   bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
 
-  /// Whether the caller runs on the thread of any worker.
-  static bool is_any_current();
-
-  /// Raises KeyboardInterrupt in the Python code that workers are running, if there is any. Needs the interpreter's lock.
-  static void interrupt_all();
-
   /// Runs `action` where run() was called, for code that run() runs: it may switch fibers. It may throw nothing. The
   /// interpreter's lock is released meanwhile.
   void outside(const std::function<void()>& action);

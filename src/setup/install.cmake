@@ -30,7 +30,7 @@ install(DIRECTORY src/ ${CMAKE_BINARY_DIR}/include/ DESTINATION ${PARAGRAD_HEADE
         FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN app EXCLUDE PATTERN cli EXCLUDE PATTERN runs EXCLUDE
         PATTERN search EXCLUDE PATTERN setup EXCLUDE PATTERN python EXCLUDE PATTERN worlds EXCLUDE)
 install(DIRECTORY sim DESTINATION ${PARAGRAD_HEADERS} FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN platforms EXCLUDE)
-foreach(folder strategies optim nn/zoo nn/losses)  # each an object of its own, which such a program, or the Python module, replaces
+foreach(folder strategies optim nn/zoo nn/losses comm/compression)  # each an object of its own, which such a program, or the Python module, replaces
   install(FILES src/${folder}/catalogue.cpp DESTINATION ${PARAGRAD_HEADERS}/${folder})
   set_source_files_properties(src/${folder}/catalogue.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endforeach()

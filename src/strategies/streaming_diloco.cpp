@@ -107,11 +107,10 @@ Remarks StreamingDiLoCo::explain(const Extent& extent) const {
   const double distance = extent.local_steps / static_cast<double>(std::max<std::size_t>(fragments, 1));
   const auto delay = static_cast<double>(options_.delay);
   if (fragments == 1 && delay >= distance)
-    remarks.lines.push_back(
-        core::format("with an outer delay of {} minibatches, a block or more, the model arrives when the next one is to be "
-                     "sent, and takes "
-                     "the place of what workers have learnt meanwhile: use eager_diloco",
-                     options_.delay));
+    remarks.lines.push_back(core::format(
+        "with an outer delay of {} minibatches, a block or more, the model arrives when the next one is sent, and "
+        "workers keep {:.3g} % of what they have learnt meanwhile: use eager_diloco",
+        options_.delay, 100 * options_.local_share));
   else if (delay > distance)
     remarks.lines.push_back(
         core::format("an outer delay of {} minibatches is longer than the {:.3g} between two fragments, so each is applied "

@@ -131,9 +131,75 @@ class CountsOthers(Perceptron):
         return {"layer3": 7}
 
 
-class Uneven(Perceptron):
+class Same(Perceptron):
     def buffers(self):
-        return {"mean": np.arange(3.0)}
+        return {"layer1.bias": np.zeros(12)}
+
+
+class Commands(Perceptron):
+    def forward(self, arrays, x, seed):
+        pg.command("help")
+        return super().forward(arrays, x, seed)
+
+
+class NoOutputs(pg.Model):
+    inputs = 8
+
+
+class TextInputs(pg.Model):
+    inputs, outputs = "8", 6
+
+
+class OneToken(pg.Model):
+    tokens, outputs = 7, 6
+
+
+class NegativeWork(Perceptron):
+    def flops(self):
+        return {"layer1": -1}
+
+
+class ListOfArrays(Perceptron):
+    def parameters(self):
+        return list(self.initial.values())
+
+
+class TwoLines(Perceptron):
+    def parameters(self):
+        return {"a\nb": np.zeros(3)}
+
+
+class FailsEarly(Perceptron):
+    def parameters(self):
+        return {}["x"]
+
+
+class KeepsInputs(Perceptron):
+    def __init__(self):
+        super().__init__()
+        self.kept, self.inputs_seen = [], []
+
+    def forward(self, arrays, x, seed):
+        self.kept.append(x)
+        self.inputs_seen.append(x.copy())
+        return super().forward(arrays, x, seed)
+
+
+class Scaled(Perceptron):
+    def __init__(self, scale, initial=None):
+        super().__init__(initial)
+        self.scale = np.full(6, scale)
+
+    def forward(self, arrays, x, seed):
+        outputs, saved = super().forward(arrays, x, seed)
+        return outputs * self.scale.astype(np.float32), saved
+
+
+class Endless(Perceptron):
+    def forward(self, arrays, x, seed):
+        print("begun", flush=True)
+        while True:
+            pass
 
 
 class OwnLoss(Perceptron):
@@ -163,3 +229,64 @@ class LosesSamples(Perceptron):
 class LosesGradient(Perceptron):
     def loss(self, outputs, y):
         return 1.0
+
+
+class Sign(pg.Compressor):
+    """Signs, and the mean magnitude."""
+
+    def encode(self, x):
+        return np.packbits(x.ravel() > 0).tobytes() + np.float32(np.abs(x).mean()).tobytes()
+
+    def decode(self, code, shape):
+        size = int(np.prod(shape))
+        signs = np.unpackbits(code[:-4])[:size].astype(np.float32) * 2 - 1
+        return (signs * code[-4:].view(np.float32)).reshape(shape)
+
+
+class Exact(pg.Compressor):
+    def encode(self, x):
+        return x
+
+    def decode(self, code, shape):
+        return code.view(np.float32).reshape(shape)
+
+
+class LowRank(pg.Compressor):
+    """Of a matrix two factors, by one step of a power iteration."""
+
+    def __init__(self, rank=2):
+        self.rank = rank
+
+    def encode(self, x):
+        if x.ndim == 1:
+            return x
+        p = np.linalg.qr(x @ np.random.default_rng(1).normal(size=(x.shape[1], self.rank)))[0]
+        return np.concatenate([p.ravel(), (x.T @ p).ravel()]).astype(np.float32)
+
+    def decode(self, code, shape):
+        values = code.view(np.float32)
+        if len(shape) == 1:
+            return values
+        rank = min(self.rank, *shape)
+        p = values[:shape[0] * rank].reshape(shape[0], rank)
+        return p @ values[shape[0] * rank:].reshape(shape[1], rank).T
+
+
+class Varies(Exact):
+    def encode(self, x):
+        return x[:np.count_nonzero(x)].ravel()[1:]
+
+
+class Texts(Exact):
+    def encode(self, x):
+        return "code"
+
+
+class Shortens(Exact):
+    def decode(self, code, shape):
+        return code.view(np.float32)[:-1]
+
+
+class Breaks(Exact):
+    def decode(self, code, shape):
+        return {}["code"]

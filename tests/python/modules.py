@@ -141,3 +141,39 @@ class OwnResNet(ResNet):
             yield block.conv2, block.bn2
             if len(block.shortcut):
                 yield tuple(block.shortcut)
+
+
+class Counts(nn.Module):
+    """Has a running mean of its own, which is no normalisation's, and constants."""
+
+    def __init__(self, scale=1.0):
+        super().__init__()
+        self.register_buffer("mean", torch.full((8,), 0.5))
+        self.register_buffer("shifts", torch.arange(8.0))
+        self.scale, self.out = scale, nn.Linear(8, 10)
+
+    def forward(self, x):
+        if self.training:
+            self.mean.mul_(0.9).add_(0.1 * x.detach().mean(0))
+        return self.out(x * self.scale - self.mean + self.shifts)
+
+
+class Sometimes(Counts):
+    """Changes a buffer when a sample is large."""
+
+    def forward(self, x):
+        if self.training and x.max() > 3:
+            self.shifts += 1
+        return self.out(x)
+
+
+class HeadFirst(nn.Module):
+    """Tied weights whose first owner is not the embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.head, self.tokens = nn.Linear(16, 256, bias=False), nn.Embedding(256, 16)
+        self.tokens.weight = self.head.weight
+
+    def forward(self, tokens):
+        return self.head(self.tokens(tokens))

@@ -1,13 +1,16 @@
 """Models written in Python: the weights of the same models of Paragrad's own, in all worlds the same, and sentences for what goes wrong."""
 
+import re
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import models
 import numpy as np
 import paragrad as pg
 import pytest
-from test_strategy import launch, words
+from test_strategy import README, launch, words
 
 STRATEGIES = {"data_parallel": {"bucket_bytes": 300}, "bmuf": {}, "diloco": {"optimiser": "adamw", "learning_rate": 0.01}, "sparta": {"mask_share": 0.2},
               "streaming_diloco": {"fragments": 2, "outer_delay": 2}, "noloco": {}}
@@ -118,18 +121,26 @@ def test_a_timing_run_needs_its_sizes_only(short):
     (models.WrongShape, r"WrongShape.forward must return outputs of the shape \(16, 6\), not float32 of the shape \(16, 5\)"),
     (models.OneResult, "OneResult.forward must return its outputs and what backward needs, not ndarray"),
     (models.Forgets, "Forgets.backward must return a dict of the gradients of layer1.weight, layer1.bias, .*, not .'layer1.weight'"),
-    (models.Transposes, r"Transposes.backward must return gradient of layer1.weight of the shape \(8, 12\), not float32 of the shape \(12, 8\)"),
+    (models.Transposes, r"Transposes.backward must return a gradient of layer1.weight of the shape \(8, 12\), not float32 of the shape \(12, 8\)"),
     (models.Divides, "Divides.backward: ZeroDivisionError: integer division or modulo by zero .*models.py, line"),
     (models.Trains, "Trains.backward: ValueError: .* read-only"),
-    (models.Draws, "Draws.forward draws from a global generator of random numbers"),
+    (models.Draws, r"Draws.forward draws from a global generator .* make one from forward's argument seed, as numpy.random.default_rng\(seed\)"),
     (models.Keeps, "Keeps keeps layer2.weight, which is a worker's memory: copy"),
     (models.LosesSamples, r"LosesSamples.loss must return a gradient of the shape \(16, 6\), not float32 of the shape \(15, 6\)"),
     (models.LosesGradient, "LosesGradient.loss must return the mean loss, a number, and its gradient, not float"),
     (models.IsNaN, "the loss became nan"),
-    (models.Whole, "the parameter 'layer1.weight' of Whole must have floating-point numbers, not int64"),
+    (models.Whole, r"'layer1.weight' of Whole.parameters\(\) must have floating-point numbers, not int64"),
     (models.Empty, r"Empty.parameters\(\) must name at least one array"),
     (models.CountsOthers, "CountsOthers has no layer 'layer3': its parameters name the layers layer1, layer2"),
-    (models.Uneven, "the buffer 'mean' of Uneven must begin with one number in all elements")])
+    (models.Same, "Same has both a parameter and a buffer 'layer1.bias'"),
+    (models.Commands, "a strategy or a model cannot run commands or predict while it trains"),
+    (models.NoOutputs, "NoOutputs.outputs is missing"),
+    (models.TextInputs, "TextInputs.inputs must be a whole number of at least 1, not '8'"),
+    (models.OneToken, "OneToken.tokens must be the size of the vocabulary and the tokens of a window, not 7"),
+    (models.NegativeWork, r"NegativeWork.flops\(\) must return a dict of counts by layer, not"),
+    (models.ListOfArrays, r"ListOfArrays.parameters\(\) must return a dict of arrays, not list"),
+    (models.TwoLines, r"the names in TwoLines.parameters\(\) must be printable texts, not 'a.nb'"),
+    (models.FailsEarly, "FailsEarly.parameters: KeyError: 'x'")])
 @pytest.mark.parametrize("emulated", [True, False])
 def test_what_goes_wrong_is_said_in_a_sentence(short, kind, message, emulated):
     world = {"platform": "k40m-fdr"} if emulated else {}
@@ -154,7 +165,7 @@ def test_ranks_with_other_initial_weights_are_refused(short, mpiexec, tmp_path):
         pg.train(model=models.Perceptron(np.full(186, rank, np.float32)), strategy="bmuf", **{words(short)})
         """)
     assert done.returncode != 0
-    assert "model" in done.stderr and "ranks" in done.stderr
+    assert "differs from rank 0: --model differs; start all ranks with the same options" in done.stderr
 
 
 def test_the_program_says_that_it_cannot_use_the_model(short, tmp_path):
@@ -165,6 +176,62 @@ def test_the_program_says_that_it_cannot_use_the_model(short, tmp_path):
     done = subprocess.run([program, "evaluate", tmp_path / "run/checkpoint.h5", "--data", short["data"]], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "in Python" in done.stderr
+
+
+def test_what_a_model_keeps_of_its_inputs_outlives_the_run(short):
+    model = models.KeepsInputs()
+    pg.train(model=model, **short)
+    inputs, kept = (np.concatenate(each) for each in (model.inputs_seen, model.kept))
+    np.testing.assert_array_equal(kept, inputs)
+
+
+def test_a_model_may_have_a_method_fit(short):
+    class Fits(models.Perceptron):
+        def fit(self, x, y):
+            raise AssertionError
+
+    pg.train(model=Fits(), **short | {"epochs": 1})
+
+
+def test_its_hash_is_of_what_it_computes_and_not_of_where_it_begins(short, tmp_path):
+    x = np.zeros((2, 8), np.float32)
+    pg.train(model=models.Scaled(2.0), out=tmp_path / "run", **short | {"epochs": 1})
+    pg.predict(pg.Run(tmp_path / "run"), x, network=models.Scaled(2.0, np.ones(186, np.float32)))
+    with pytest.raises(pg.Error, match="this is not the model 'Scaled'"):
+        pg.predict(pg.Run(tmp_path / "run"), x, network=models.Scaled(3.0))
+
+
+def test_it_needs_a_device_of_the_host(short):
+    with pytest.raises(pg.Error, match="needs arrays in host memory, which its device does not have: give --device cpu"):
+        pg.train(model=models.Perceptron(), **short | {"device": "isolated"})
+
+
+def test_ctrl_c_ends_an_endless_loop(short, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"""import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import models, paragrad as pg
+pg.train(model=models.Endless(), **{words(short)})
+""")
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert errors.strip().splitlines()[-1].startswith("KeyboardInterrupt: the training was interrupted")
+
+
+def test_the_model_and_the_compressor_of_the_readme_train():
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    names = {"np": np, "pg": pg}
+    for kind in ("Perceptron", "Sign"):
+        exec(compile(next(block for block in blocks if f"class {kind}(" in block), str(README), "exec"), names)
+    random = np.random.default_rng(1)
+    y = random.integers(0, 4, 2000)
+    x = random.normal(size=(2000, 20)) + 2 * np.eye(4, 20)[y]
+    run = pg.simulate(model=names["Perceptron"](), data=(x, y), workers=4, platform="k40m-fdr", strategy="data_parallel", compression=names["Sign"](),
+                      gather_codes=True, learning_rate=0.05, epochs=6, minibatch=32)
+    assert run.result["valid_error"] < 0.25
 
 
 def test_numpy_is_all_that_it_needs():

@@ -63,7 +63,7 @@ def test_a_residual_network_ends_in_the_same_weights_in_all_worlds(strategy, mpi
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_transformer_ends_in_the_same_weights_in_all_worlds(text, strategy):
+def test_a_transformer_ends_in_the_same_weights_emulated_and_in_one_process(text, strategy):
     options = OF_TEXT | {"strategy": strategy, "data": text, "workers": 2}
     model = pg.torch(gpt(), tokens=(256, 16))
     emulated = pg.simulate(model=model, platform="k40m-fdr", **options)
@@ -134,11 +134,70 @@ def test_a_loss_of_pytorch_trains_like_paragrads(text):
     np.testing.assert_allclose(mine.weights, own.weights, atol=2e-4)
 
 
-def test_work_follows_from_pytorchs_own_count():
+def test_work_follows_from_pytorchs_own_count(text):
     model = pg.torch(resnet())
-    model.fit((3, 8, 8))
+    model._fit((3, 8, 8))
     assert model.flops()["conv"] == 2 * 3 * 4 * 9 * 64
     assert model.flops()["head"] == 2 * 16 * 10
+    transformer = pg.torch(gpt(), tokens=(256, 16))
+    transformer._fit((16,))
+    width, layers = 16, 2
+    products = layers * 2 * 12 * width * width + 2 * 256 * width   # of every token
+    attention = layers * 2 * 2 * 16 * width                        # with all 16 tokens
+    assert sum(transformer.flops().values()) == products + attention
+    assert transformer.flops()["tokens"] == transformer.flops()["positions"] == 0
+
+
+def test_buffers_that_training_changes_are_a_workers_own(mpiexec, tmp_path):
+    random = np.random.default_rng(1)
+    data = (random.normal(size=(300, 8)).astype(np.float32), random.integers(0, 10, 300))
+    options = {"data": data, "learning_rate": 0.05, "epochs": 2, "blocks": 3, "minibatch": 10, "strategy": "bmuf", "workers": 2}
+    module = modules.Counts()
+    hashes = {pg.simulate(model=pg.torch(module), platform="k40m-fdr", host_threads=threads, **options).weights_sha256 for threads in (1, 2)}
+    run = pg.train(model=pg.torch(module), **options)
+    assert {run.weights_sha256} == hashes
+    assert torch.equal(module.mean, torch.full((8,), 0.5))
+    assert run.weights.size == 8 * 10 + 10 + 8
+    with pytest.raises(pg.Error, match="Sometimes changes its buffer 'shifts' in some minibatches only"):
+        pg.train(model=pg.torch(modules.Sometimes()), **options)
+
+
+def test_a_network_with_running_means_of_its_own_is_trained_further():
+    module = resnet()
+    module.train()(torch.randn(5, 3, 8, 8))
+    module.eval()
+    run = pg.train(model=pg.torch(module), data=images(), learning_rate=1e-30, epochs=1)
+    assert not module.training
+    wanted = module(torch.from_numpy(images()["x_test"])).softmax(1).detach().numpy()
+    trained = pg.predict(run, images()["x_test"])
+    assert trained.shape == wanted.shape and not np.allclose(trained, wanted)  # the means moved on, from where they were
+
+
+def test_it_predicts_in_another_process_with_the_same_module_only(tmp_path):
+    x, y = np.random.default_rng(1).normal(size=(40, 8)).astype(np.float32), np.arange(40) % 10
+    run = pg.train(model=pg.torch(made(modules.Counts)), data=(x, y), learning_rate=0.1, epochs=1, minibatch=8, out=tmp_path / "run")
+    again = pg.predict(pg.Run(tmp_path / "run"), x, network=pg.torch(modules.Counts()))
+    np.testing.assert_array_equal(again, pg.predict(run, x))
+    assert run.manifest["model_source"]["class"] == "modules:Counts" and "class Counts" in run.manifest["model_source"]["source"]
+    with pytest.raises(pg.Error, match="this is not the model 'Counts' of the run"):
+        pg.predict(pg.Run(tmp_path / "run"), x, network=pg.torch(modules.Counts(scale=5.0)))
+    with pytest.raises(pg.Error, match=r"write paragrad.torch\(MODULE\)"):
+        pg.predict(pg.Run(tmp_path / "run"), x, network=modules.Counts())
+
+
+def test_a_loss_with_weights_has_one_hash():
+    from paragrad.model import GivenModel
+    hashes = set()
+    for weight in (1, 1, 2):
+        model = pg.torch(torch.nn.Linear(8, 4), inputs=8, loss=torch.nn.CrossEntropyLoss(weight=torch.full((4,), float(weight))))
+        model._fit((8,))
+        hashes.add(GivenModel(model).sha256)
+    assert len(hashes) == 2
+
+
+def test_tied_weights_may_belong_to_the_head(text):
+    run = pg.train(model=pg.torch(modules.HeadFirst(), tokens=(256, 16)), data=text, learning_rate=0.1, epochs=1, minibatch=4, max_blocks=1, blocks=4)
+    assert run.weights.size == 256 * 16
 
 
 def test_running_means_are_averaged_and_saved():
@@ -151,8 +210,9 @@ def test_running_means_are_averaged_and_saved():
 
 @pytest.mark.parametrize("module, message", [
     (lambda: torch.nn.Linear(8, 3).double(), "must be float32 on the CPU"),
-    (lambda: torch.nn.Linear(9, 3), "cannot take samples of the shape"),
+    (lambda: torch.nn.Linear(9, 3), "cannot take two samples of the shape"),
     (lambda: torch.nn.LSTM(8, 3), "must return a tensor of the shape"),
+    (lambda: torch.nn.Sequential(torch.nn.Linear(8, 3), torch.nn.BatchNorm1d(3, momentum=None)), "has momentum=None"),
     (lambda: "8-3", "takes a torch.nn.Module, not str"),
     (lambda: torch.nn.Linear(8, 3).requires_grad_(False), "has requires_grad=False")])
 def test_what_cannot_be_trained_is_refused(module, message):

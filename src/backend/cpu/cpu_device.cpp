@@ -25,9 +25,9 @@ class CpuDevice final : public Device {
         run_reference(kernel);
     });
   }
-  void do_run_on_host(const std::function<void()>& function) override {
+  void do_call(const HostCall& call) override {
     const cpu::FlushDenormals flush;
-    function();
+    call.function();
   }
 
   cpu::Workspace workspace_;

@@ -15,7 +15,7 @@ class ReferenceDevice final : public Device {
   void do_run(const KernelRef& ref) override {
     visit(ref, [](const auto& kernel) { run_reference(kernel); });
   }
-  void do_run_on_host(const std::function<void()>& function) override { function(); }
+  void do_call(const HostCall& call) override { call.function(); }
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ from .runs import needed as _needed
 from .strategy import Strategy
 
 if TYPE_CHECKING:
+    from .compressor import Compressor
     from .datasets import dataset
     from .model import Model
     from .plotting import plot
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from .torch_model import torch
     from .training import command, simulate, train
 
-_ON_DEMAND = {"Model": ".model", "command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
+_ON_DEMAND = {"Compressor": ".compressor", "Model": ".model", "command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
               "simulate": ".training", "torch": ".torch_model", "train": ".training"}
 
-__all__ = ["Error", "Model", "Run", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "simulate", "torch", "train"]
+__all__ = ["Compressor", "Error", "Model", "Run", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "simulate", "torch", "train"]
 
 
 def __dir__() -> list[str]:

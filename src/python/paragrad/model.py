@@ -24,8 +24,8 @@ class Model:
     """A model that every strategy trains in every world. Derive from it and give an object as `model`.
 
     One object computes for all workers of a process, whose parameters it is passed: it keeps nothing between calls, and draws random
-    numbers from `seed` only. Arrays in `arrays` are a worker's memory, for reading; buffers may be changed in place while training.
-    All arrays are float32. `loss` and the local optimiser are options of the training, as for other models.
+    numbers from `seed` only. Arrays in `arrays` are a worker's memory, for reading; buffers may be changed in place in forward() of a
+    training. All arrays are float32. `loss` and the local optimiser are options of the training, as for other models.
     """
 
     inputs: int | tuple[int, ...]        # the shape of a sample
@@ -72,13 +72,17 @@ class Array:
     initial: np.ndarray  # [size]
 
     @property
+    def size(self) -> int:
+        return self.initial.size
+
+    @property
     def columns(self) -> int:
         """Of the matrix that it is to optimisers and compressions: of a vector one."""
         return self.shape[0] if len(self.shape) > 1 else 1
 
     @property
     def rows(self) -> int:
-        return self.initial.size // self.columns
+        return self.size // self.columns
 
 
 @dataclass
@@ -89,51 +93,59 @@ class Layer:
     flops: int  # of the forward pass, per row
 
 
-@dataclass
-class Buffer:
-    name: str
-    shape: tuple[int, ...]
-    size: int
-    initial: float
-
-
 class GivenModel:
-    """The model of a call: what the program asks of it."""
+    """The model of a call: what the program asks of it. Raises Error for one that cannot be trained."""
 
     def __init__(self, model: Model) -> None:
-        kind = type(model)
+        kind = getattr(model, "_kind", type(model))
         self.model = model
         self.name = kind.__qualname__
-        self.tokens = model.tokens
-        self.shape = (1,) if model.tokens else shape_of(model)
+        self.tokens = pair_of(self.name, model.tokens)
+        self.shape = (1,) if self.tokens else shape_of(self.name, getattr(model, "inputs", None))
         self.inputs = math.prod(self.shape)
+        self.outputs = count_of(f"{self.name}.outputs", getattr(model, "outputs", None))
         self.layout = model.layout
+        if self.layout not in (None, "channels-first"):
+            raise Error(f"{self.name}.layout must be None or \"channels-first\", not {self.layout!r}")
         self.has_loss = model.loss is not None
-        self.outputs = model.outputs
-        flops, layers = model.flops(), layers_of(model)
-        if unknown := flops.keys() - {name for name, _ in layers} or set(model.tables) - {name for name, _ in layers}:
-            raise Error(f"{self.name} has no layer {min(unknown)!r}: its parameters name the layers {', '.join(name for name, _ in layers)}")
-        self.layers = [Layer(name, arrays, name in model.tables, round(flops.get(name, 2 * sum(array.initial.size for array in arrays))))
-                       for name, arrays in layers]
-        self.buffers = [buffer_of(self.name, name, values) for name, values in model.buffers().items()]
-        self.arrays = [array for layer in self.layers for array in layer.arrays]
+        parameters, buffers = (given_arrays(self.name, function, self.asked(function)) for function in ("parameters", "buffers"))
+        self.arrays, self.buffers = (as_arrays(given) for given in (parameters, buffers))
+        if not self.arrays:
+            raise Error(f"{self.name}.parameters() must name at least one array")
+        if twice := parameters.keys() & buffers.keys():
+            raise Error(f"{self.name} has both a parameter and a buffer {min(twice)!r}")
+        self.layers = self.with_work(layers_of(self.arrays))
         shapes = [(array.name, array.shape) for array in [*self.arrays, *self.buffers]]
-        parts = parts_of(kind) | {"object": fingerprint(described(model)), "shapes": fingerprint(shapes)}
+        trained = {id(array) for array in (parameters | buffers).values()}
+        state = model._described() if hasattr(model, "_described") else vars(model)
+        parts = parts_of(kind) | {"object": fingerprint(state, trained), "shapes": fingerprint(shapes)}
         self.sha256 = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
         self.record = json.dumps({"class": f"{kind.__module__}:{kind.__qualname__}", "sha256": self.sha256, "python": platform.python_version(),
                                   "numpy": np.__version__, "parts": parts, "source": text_of(kind)})
-        initial = hashlib.sha256(b"".join(array.initial.tobytes() for array in self.arrays)).hexdigest()[:16]
+        initial = hashlib.sha256(b"".join(array.initial.tobytes() for array in [*self.arrays, *self.buffers])).hexdigest()[:16]
         self.text = f"zoo:python:name={self.name},sha256={self.sha256},initial={initial}"
         self._lock = threading.Lock()  # the workers' arithmetic runs on several threads
 
+    def asked(self, function: str) -> Any:
+        try:
+            return getattr(self.model, function)()
+        except Error:
+            raise
+        except Exception as error:  # whatever the class's own code raises
+            raise Error(f"{self.name}.{function}: {type(error).__name__}: {error}") from error
+
+    def with_work(self, layers: list[tuple[str, list[Array]]]) -> list[Layer]:
+        names = [name for name, _ in layers]
+        flops, tables = self.asked("flops"), self.model.tables
+        if not isinstance(flops, dict) or not all(isinstance(count, (int, float)) and 0 <= count < 2**53 for count in flops.values()):
+            raise Error(f"{self.name}.flops() must return a dict of counts by layer, not {flops!r}")
+        if unknown := [name for name in [*flops, *tables] if name not in names]:
+            raise Error(f"{self.name} has no layer {unknown[0]!r}: its parameters name the layers {', '.join(names)}")
+        return [Layer(name, arrays, name in tables, round(flops.get(name, 2 * sum(array.size for array in arrays)))) for name, arrays in layers]
+
     def forward(self, views: list[np.ndarray], x: np.ndarray, rows: int, seed: int | None) -> tuple[np.ndarray, Any]:
         x = self.samples(x, rows)
-        with self._lock:
-            before = drawn_globally()
-            returned = self.model.forward(self.named(views, seed is None), x, seed)
-            if drawn_globally() != before:
-                raise Error(f"{self.name}.forward draws from a global generator of random numbers, which the order of the workers' calls "
-                            "would change: make one from `seed`, as with numpy.random.default_rng(seed)")
+        returned = self.called("forward", self.named(views, seed is None), x, seed)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise Error(f"{self.name}.forward must return its outputs and what backward needs, not {type(returned).__name__}")
         outputs, saved = returned
@@ -144,6 +156,49 @@ class GivenModel:
             self.check_released(views)
             return outputs, None
         return outputs, [views, saved]
+
+    def backward(self, kept: list[Any], gradient: np.ndarray) -> list[np.ndarray]:
+        views, saved = kept
+        kept.clear()
+        gradient = self.in_windows(gradient, self.outputs) if self.tokens else gradient.reshape(-1, self.outputs)
+        gradients = self.called("backward", self.named(views, True), saved, gradient)
+        if not isinstance(gradients, dict) or gradients.keys() != {array.name for array in self.arrays}:
+            found = sorted(map(str, gradients)) if isinstance(gradients, dict) else type(gradients).__name__
+            raise Error(f"{self.name}.backward must return a dict of the gradients of {', '.join(array.name for array in self.arrays)}, not {found}")
+        result = [self.checked("backward", f"a gradient of {array.name}", gradients[array.name], array.shape).reshape(-1) for array in self.arrays]
+        del saved, gradients
+        self.check_released(views)
+        return result
+
+    def loss(self, outputs: np.ndarray, y: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """The sum over the rows, how many outputs are largest for another class than y, and the sum's gradient."""
+        rows = scored = outputs.size // self.outputs
+        labels = y if y.dtype.kind == "i" else None
+        if labels is not None:
+            scored = int((labels >= 0).sum())
+            if scored == 0:
+                return 0.0, 0, np.zeros(outputs.size, np.float32)
+        if self.tokens:
+            outputs, y = self.in_windows(outputs, self.outputs), self.in_windows(y)
+        else:
+            outputs, y = outputs.reshape(rows, self.outputs), y if labels is not None else y.reshape(rows, -1)
+        errors = 0 if labels is None else int(((outputs.argmax(-1) != y) & (y >= 0)).sum())
+        shape = outputs.shape
+        returned = self.called("loss", outputs, y)
+        if not isinstance(returned, tuple) or len(returned) != 2 or np.ndim(returned[0]) != 0:
+            raise Error(f"{self.name}.loss must return the mean loss, a number, and its gradient, not {type(returned).__name__}")
+        gradient = self.checked("loss", "a gradient", returned[1], shape)
+        return float(returned[0]) * scored, errors, self.in_rows(gradient) * np.float32(scored)
+
+    def called(self, function: str, *arguments: Any) -> Any:
+        with self._lock:
+            before = drawn_globally()
+            returned = getattr(self.model, function)(*arguments)
+            after = drawn_globally()
+        if before is not None and after is not None and before != after:
+            raise Error(f"{self.name}.{function} draws from a global generator of random numbers, which the order of the workers' calls would change: "
+                        "make one from forward's argument seed, as numpy.random.default_rng(seed)")
+        return returned
 
     def samples(self, x: np.ndarray, rows: int) -> np.ndarray:
         """As the model takes them. Data files have channels last."""
@@ -161,52 +216,13 @@ class GivenModel:
     def in_rows(self, outputs: np.ndarray) -> np.ndarray:
         return (np.ascontiguousarray(outputs.swapaxes(0, 1)) if self.tokens else outputs).reshape(-1)
 
-    def backward(self, kept: list[Any], gradient: np.ndarray) -> list[np.ndarray]:
-        views, saved = kept
-        kept.clear()
-        gradient = self.in_windows(gradient, self.outputs) if self.tokens else gradient.reshape(-1, self.outputs)
-        with self._lock:
-            gradients = self.model.backward(self.named(views, True), saved, gradient)
-        if not isinstance(gradients, dict) or gradients.keys() != {array.name for array in self.arrays}:
-            found = sorted(gradients) if isinstance(gradients, dict) else type(gradients).__name__
-            raise Error(f"{self.name}.backward must return a dict of the gradients of {', '.join(array.name for array in self.arrays)}, not {found}")
-        result = [self.checked("backward", f"gradient of {array.name}", gradients[array.name], array.shape).reshape(-1) for array in self.arrays]
-        del saved, gradients
-        self.check_released(views)
-        return result
-
-    def loss(self, outputs: np.ndarray, y: np.ndarray) -> tuple[float, int, np.ndarray]:
-        """The sum over the rows, how many outputs are largest for another class than y, and the sum's gradient."""
-        rows = scored = outputs.size // self.outputs
-        labels = y if y.dtype.kind == "i" else None
-        if labels is not None:
-            scored = int((labels >= 0).sum())
-            if scored == 0:
-                return 0.0, 0, np.zeros(outputs.size, np.float32)
-        if self.tokens:
-            outputs, y = self.in_windows(outputs, self.outputs), self.in_windows(y)
-        else:
-            outputs, y = outputs.reshape(rows, self.outputs), y if labels is not None else y.reshape(rows, -1)
-        with self._lock:
-            returned = self.model.loss(outputs.copy(), y.copy())
-        if not isinstance(returned, tuple) or len(returned) != 2 or np.ndim(returned[0]) != 0:
-            raise Error(f"{self.name}.loss must return the mean loss, a number, and its gradient, not {type(returned).__name__}")
-        gradient = self.checked("loss", "a gradient", returned[1], outputs.shape)
-        errors = 0 if labels is None else int(((outputs.argmax(-1) != y) & (y >= 0)).sum())
-        return float(returned[0]) * scored, errors, self.in_rows(gradient) * np.float32(scored)
-
     def named(self, views: list[np.ndarray], keeps_buffers: bool) -> dict[str, np.ndarray]:
-        arrays = {}
-        for view, of in zip(views, [*self.arrays, *self.buffers]):
+        arrays, writes = {}, getattr(self.model, "_takes_writable", False)
+        for k, (view, of) in enumerate(zip(views, [*self.arrays, *self.buffers])):
             arrays[of.name] = view.reshape(of.shape)
-            if not self.model_writes and (isinstance(of, Array) or keeps_buffers):
+            if not writes and (k < len(self.arrays) or keeps_buffers):
                 arrays[of.name].flags.writeable = False
         return arrays
-
-    @property
-    def model_writes(self) -> bool:
-        """It takes writable arrays for parameters, and does not change them."""
-        return getattr(self.model, "_takes_writable", False)
 
     def checked(self, function: str, what: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
         array = np.asarray(values)
@@ -224,40 +240,53 @@ class GivenModel:
         return [names[k] for k in range(len(views)) if sys.getrefcount(views[k]) > 2]
 
 
-def shape_of(model: Model) -> tuple[int, ...]:
-    shape = getattr(model, "inputs", None)
-    if shape is None:
-        raise Error(f"{type(model).__name__}.inputs, the shape of a sample, is missing")
-    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+def count_of(what: str, value: Any) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise Error(f"{what} is missing" if value is None else f"{what} must be a whole number of at least 1, not {value!r}")
 
 
-def layers_of(model: Model) -> list[tuple[str, list[Array]]]:
+def shape_of(model: str, inputs: Any) -> tuple[int, ...]:
+    if inputs is None:
+        raise Error(f"{model}.inputs, the shape of a sample, is missing")
+    sizes = inputs if isinstance(inputs, (tuple, list)) and inputs else (inputs,)
+    return tuple(count_of(f"{model}.inputs", size) for size in sizes)
+
+
+def pair_of(model: str, tokens: Any) -> tuple[int, int] | None:
+    if tokens is None:
+        return None
+    if not isinstance(tokens, (tuple, list)) or len(tokens) != 2:
+        raise Error(f"{model}.tokens must be the size of the vocabulary and the tokens of a window, not {tokens!r}")
+    return count_of(f"{model}.tokens", tokens[0]), count_of(f"{model}.tokens", tokens[1])
+
+
+def given_arrays(model: str, function: str, returned: Any) -> dict[str, np.ndarray]:
+    if not isinstance(returned, dict):
+        raise Error(f"{model}.{function}() must return a dict of arrays, not {type(returned).__name__}")
+    for name, values in returned.items():
+        if not isinstance(name, str) or not name.isprintable() or not name:
+            raise Error(f"the names in {model}.{function}() must be printable texts, not {name!r}")
+        array = np.asarray(values)
+        if array.dtype.kind != "f" or array.size == 0:
+            raise Error(f"{name!r} of {model}.{function}() must have floating-point numbers, not {array.dtype} of the shape {array.shape}")
+    return returned
+
+
+def as_arrays(given: dict[str, Any]) -> list[Array]:
+    return [Array(name, np.shape(values), np.ascontiguousarray(values, np.float32).reshape(-1)) for name, values in given.items()]
+
+
+def layers_of(arrays: list[Array]) -> list[tuple[str, list[Array]]]:
     """Neighbours that share what is before the last dot of their names."""
-    arrays = []
-    for name, values in model.parameters().items():
-        values = np.asarray(values)
-        if values.dtype.kind != "f" or values.size == 0:
-            raise Error(f"the parameter {name!r} of {type(model).__name__} must have floating-point numbers, not {values.dtype} of the shape {values.shape}")
-        arrays.append(Array(name, values.shape, np.ascontiguousarray(values, np.float32).reshape(-1)))
-    if not arrays:
-        raise Error(f"{type(model).__name__}.parameters() must name at least one array")
     return [(name, list(layer)) for name, layer in itertools.groupby(arrays, lambda array: array.name.rpartition(".")[0] or array.name)]
 
 
-def buffer_of(model: str, name: str, values: np.ndarray) -> Buffer:
-    values = np.asarray(values, np.float32)
-    if values.size == 0 or (values != values.flat[0]).any():
-        raise Error(f"the buffer {name!r} of {model} must begin with one number in all elements")
-    return Buffer(name, values.shape, values.size, float(values.flat[0]))
-
-
-def described(model: Model) -> Any:
-    """What decides what the object computes, without the values of its parameters."""
-    describe = getattr(model, "_described", None)
-    return describe() if describe else {name: value for name, value in vars(model).items() if not isinstance(value, np.ndarray) or value.dtype.kind != "f"}
-
-
-def drawn_globally() -> tuple[Any, ...]:
-    """Changes when somebody draws from Python's or NumPy's global generator."""
-    state = np.random.get_state(legacy=False)
-    return hash(random.getstate()), state["state"]["pos"], state["state"]["key"][0], state["has_gauss"]
+def drawn_globally() -> tuple[Any, ...] | None:
+    """Changes when somebody draws from a global generator. None: other threads may do so."""
+    if threading.active_count() > 1:
+        return None
+    numpys = np.random.get_state(legacy=False)
+    torch = sys.modules.get("torch")
+    of_torch = hash(torch.get_rng_state().numpy().tobytes()) if torch is not None and hasattr(torch, "get_rng_state") else 0
+    return hash(random.getstate()), numpys["state"]["pos"], numpys["state"]["key"][0], numpys["has_gauss"], of_torch

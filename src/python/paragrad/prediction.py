@@ -10,8 +10,9 @@ import numpy as np
 
 from . import _core
 from .datasets import array_of, write
-from .model import GivenModel, Model
+from .model import Model
 from .runs import Error, Run
+from .training import _alone, model_of
 
 
 def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | None = None,
@@ -27,10 +28,9 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
     network: the model in Python that was trained; a run of this process knows it.
     """
     path = str(model.folder / "checkpoint.h5" if isinstance(model, Run) else model)
-    given = None if network is None else GivenModel(network)
-    if given is None and isinstance(model, Run):
-        given = model._model
-    checkpoint = _core.describe_checkpoint(path, given)
+    given = model_of(network, (x, None)) if network is not None else model._model if isinstance(model, Run) else None
+    with _alone():
+        checkpoint = _core.describe_checkpoint(path, given)
     layout = layout or (given.layout if given and np.ndim(x) == 4 else None)
     inputs, outputs = checkpoint["inputs"], checkpoint["outputs"]
     gives_probabilities = checkpoint["gives_probabilities"]
@@ -55,7 +55,8 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None, layout: str | 
             arrays["lengths_train"] = array_of("lengths", lengths)
         data = Path(folder) / "x.h5"
         write(arrays, name="x", out=data, classes=outputs if of_classes else 0, layout=layout, scale="bytes" if x.dtype == np.uint8 else None)
-        found = _core.predict(path, str(data), outputs, context, given)
+        with _alone():
+            found = _core.predict(path, str(data), outputs, context, given)
         return np.exp(found) if gives_probabilities else found
 
 

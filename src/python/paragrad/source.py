@@ -18,7 +18,7 @@ import linecache
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,9 @@ def parts_of(kind: type) -> dict[str, str]:
     return {"Python": ".".join(map(str, sys.version_info[:2]))} | parts.found
 
 
-def fingerprint(value: Any) -> str:
-    """Equal for values that a strategy cannot tell apart."""
-    parts = Parts("")
+def fingerprint(value: Any, without: Collection[int] = ()) -> str:
+    """Equal for values that a strategy cannot tell apart. without: identities of objects that do not count."""
+    parts = Parts("", without)
     return hashed(parts.describe(value) + repr(parts.found))
 
 
@@ -61,8 +61,9 @@ def is_of_a_library(module: str | None) -> bool:
 class Parts:
     """Describes values as texts; functions, classes and global variables get a part of their own, by which others refer to them."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, without: Collection[int] = ()) -> None:
         self.home = home  # a module, whose names are not prefixed
+        self.without = without
         self.found: dict[str, str] = {}
         self.names: dict[int, str] = {}   # of functions and classes, by identity
         self.globals: set[tuple[str, str]] = set()
@@ -70,6 +71,8 @@ class Parts:
         self.kept: list[Any] = []         # so that no identity is reused
 
     def describe(self, value: Any) -> str:
+        if id(value) in self.without:
+            return "left out"
         if isinstance(value, SIMPLE):
             return f"{type(value).__name__} {value!r}"
         if isinstance(value, types.FunctionType):
@@ -108,6 +111,8 @@ class Parts:
         if hasattr(value, "dtype") and hasattr(value, "tobytes"):  # NumPy's
             whole = value.tolist() if value.dtype.hasobject else hashlib.sha256(value.tobytes()).hexdigest()
             return f"{value.dtype} {value.shape} {self.describe(whole)}"
+        if hasattr(value, "detach") and hasattr(value, "numpy"):  # PyTorch's
+            return f"{value.dtype} {self.describe(value.detach().cpu().double().numpy() if value.is_floating_point() else value.cpu().numpy())}"
         if hasattr(value, "__wrapped__"):
             return self.describe(value.__wrapped__)
         return self.state(value)

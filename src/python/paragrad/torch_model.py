@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import torch as pt
 from torch.func import functional_call
 from torch.utils.flop_counter import FlopCounterMode
 
-from .model import Model
+from .model import Model, count_of
 from .runs import Error
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 
 IGNORED = -100  # the default `ignore_index` of PyTorch's losses
+OF_EVERY_MODULE = vars(pt.nn.Module()).keys()
 
 
 class TorchModel(Model):
@@ -29,59 +32,79 @@ class TorchModel(Model):
                  threads: int) -> None:
         if not isinstance(module, pt.nn.Module):
             raise Error(f"torch() takes a torch.nn.Module, not {type(module).__name__}")
-        self.module, self.tokens, self.threads = module, tokens, threads
-        if (other := next((name for name, p in module.named_parameters() if p.dtype != pt.float32 or p.device.type != "cpu"), None)):
-            raise Error(f"the parameter {other!r} must be float32 on the CPU: give module.float().cpu()")
-        if frozen := [name for name, p in module.named_parameters() if not p.requires_grad]:
-            raise Error(f"the parameter {frozen[0]!r} has requires_grad=False, and workers would train it: make it a buffer")
-        self.function = loss
+        if loss is not None and not callable(loss):
+            raise Error(f"the loss must be a function of outputs and y, not {type(loss).__name__}; names are an option of the training")
+        self.threads = count_of("threads", threads)
+        self._kind = type(module)
+        self.name = self._kind.__name__
+        try:
+            self.module = copy.deepcopy(module)  # whose modes and counters the training changes
+        except Exception as error:  # whatever its own code raises
+            raise Error(f"{self.name} cannot be copied: {type(error).__name__}: {error}") from error
+        for name, p in self.module.named_parameters():
+            if p.dtype != pt.float32 or p.device.type != "cpu":
+                raise Error(f"the parameter {name!r} of {self.name} must be float32 on the CPU: give module.float().cpu()")
+            if not p.requires_grad:
+                raise Error(f"the parameter {name!r} of {self.name} has requires_grad=False, and workers would train it: make it a buffer")
+        for name, each in self.module.named_modules():
+            if getattr(each, "track_running_stats", False) and getattr(each, "momentum", 0) is None:
+                raise Error(f"the normalisation {name!r} of {self.name} has momentum=None, a mean over all minibatches that workers cannot share: "
+                            "give a number such as 0.1")
+        self.tokens, self.function, self.inputs = tokens, loss, inputs
         if loss is not None:
             self.loss = self.loss_of_function
-        if inputs is not None:
-            self.inputs = inputs
-        self.tables = tuple(name for name, layer in module.named_modules() if isinstance(layer, pt.nn.Embedding))
+        layers = layers_in(self.module)
+        self.tables = tuple(name for name, each in self.module.named_modules() if isinstance(each, pt.nn.Embedding) and name in layers)
         self._flops: dict[str, float] = {}
+        self._state: list[str] = []      # the buffers that training changes, and may average
+        self._constant: list[str] = []   # those that it does not change
 
-    def fit(self, shape: tuple[int, ...]) -> None:
-        """Runs the module once on two samples of this shape, for the number of its outputs and its work."""
-        samples = pt.zeros((2, self.tokens[1]), dtype=pt.int64) if self.tokens else pt.zeros((2, *shape))
-        self.inputs = shape
-        was_training = self.module.training
-        self.module.eval()
+    def _fit(self, shape: tuple[int, ...]) -> None:
+        """Runs a copy of the module once on two samples of this shape, as in training, for the number of its outputs, its work, and the
+        buffers that it changes."""
+        generator = pt.Generator().manual_seed(1)
+        samples = pt.randint(self.tokens[0], (2, self.tokens[1]), generator=generator) if self.tokens else pt.randn((2, *shape), generator=generator)
+        trial = copy.deepcopy(self.module).train()
         counter = FlopCounterMode(display=False)
         try:
-            with pt.no_grad(), pt.random.fork_rng(devices=[]), counter:
-                outputs = self.module(samples)
+            with pt.random.fork_rng(devices=[]), counter:
+                outputs = trial(samples)
         except Exception as error:  # whatever the module's own code raises
-            raise Error(f"{type(self.module).__name__} cannot take samples of the shape {shape}: {type(error).__name__}: {error}") from error
-        finally:
-            self.module.train(was_training)
-        rows = 2 * self.tokens[1] if self.tokens else 2
+            raise Error(f"{self.name} cannot take two samples of the shape {shape}: {type(error).__name__}: {one_line(error)}") from error
         wanted = (2, self.tokens[1]) if self.tokens else (2,)
-        if not isinstance(outputs, pt.Tensor) or outputs.shape[:-1] != wanted:
+        if not isinstance(outputs, pt.Tensor) or tuple(outputs.shape[:-1]) != wanted:
             found = tuple(outputs.shape) if isinstance(outputs, pt.Tensor) else type(outputs).__name__
-            raise Error(f"{type(self.module).__name__} must return a tensor of the shape {(*wanted, 'outputs')} for two samples, not {found}")
-        self.outputs = outputs.shape[-1]
-        counts = {name.partition(".")[2]: sum(of.values()) for name, of in counter.get_flop_counts().items()}
-        layers = {name.rpartition(".")[0] or name for name, _ in self.module.named_parameters()}
-        self._flops = {name: count / rows for name, count in counts.items() if name in layers and count > 0}
+            raise Error(f"{self.name} must return a tensor of the shape {(*wanted, 'outputs')} for two samples, not {found}")
+        self.inputs, self.outputs = shape, outputs.shape[-1]
+        before = dict(self.module.named_buffers())
+        self._state = [name for name, b in trial.named_buffers() if b.is_floating_point() and not pt.equal(b, before[name])]
+        self._constant = [name for name, b in trial.named_buffers() if pt.equal(b, before[name])]
+        for name in self._state:
+            if before[name].dtype != pt.float32:
+                raise Error(f"the buffer {name!r} of {self.name}, which training changes, must be float32, not {before[name].dtype}")
+        self._flops = work_of_layers(self.module, counter, math.prod(wanted), self.tables)
 
     def parameters(self) -> dict[str, np.ndarray]:
         return {name: p.detach().numpy() for name, p in self.module.named_parameters()}
 
     def buffers(self) -> dict[str, np.ndarray]:
-        return {name: b.detach().numpy() for name, b in self.module.named_buffers() if b.dtype == pt.float32 and b.numel() > 0 and is_state(self.module, name)}
+        return {name: b.numpy() for name, b in self.module.named_buffers() if name in self._state}
 
     def forward(self, arrays: dict[str, np.ndarray], x: np.ndarray, seed: int | None) -> tuple[np.ndarray, Any]:
+        trains = seed is not None
         pt.set_num_threads(self.threads)
-        parameters = {name: pt.from_numpy(arrays[name]).requires_grad_(seed is not None) for name, _ in self.module.named_parameters()}
-        buffers = {name: pt.from_numpy(arrays[name]) if name in arrays else b if b.is_floating_point() else b.clone() for name, b in self.module.named_buffers()}
-        self.module.train(seed is not None)
+        parameters = {name: pt.from_numpy(arrays[name]).requires_grad_(trains) for name, _ in self.module.named_parameters()}
+        constants = {name: b.clone() for name, b in self.module.named_buffers() if name not in self._state}
+        state = {name: pt.from_numpy(arrays[name]) for name in self._state}
+        self.module.train(trains)
         samples = pt.from_numpy(x)
-        with pt.random.fork_rng(devices=[]), pt.set_grad_enabled(seed is not None):
-            if seed is not None:
+        with pt.random.fork_rng(devices=[]), pt.set_grad_enabled(trains):
+            if trains:
                 pt.manual_seed(seed)
-            outputs = functional_call(self.module, {**parameters, **buffers}, (samples.long() if self.tokens else samples,))
+            outputs = functional_call(self.module, {**parameters, **state, **constants}, (samples.long() if self.tokens else samples,))
+        for name, b in self.module.named_buffers():
+            if name in constants and b.is_floating_point() and not pt.equal(b, constants[name]):
+                raise Error(f"{self.name} changes its buffer {name!r} in some minibatches only, and workers cannot share it")
         return outputs.detach().numpy(), (outputs, list(parameters.values()))
 
     def backward(self, arrays: dict[str, np.ndarray], saved: Any, gradient: np.ndarray) -> dict[str, np.ndarray]:
@@ -95,21 +118,55 @@ class TorchModel(Model):
             y = np.where(y < 0, IGNORED, y).astype(np.int64)
         mean = self.function(values, pt.from_numpy(y))
         if not isinstance(mean, pt.Tensor) or mean.numel() != 1:
-            raise Error(f"the loss of {type(self.module).__name__} must be a tensor with one number, the mean over the samples")
+            raise Error(f"the loss of {self.name} must be a tensor with one number, the mean over the samples")
         mean.backward()
-        return float(mean.detach()), values.grad.numpy()
+        return float(mean.detach()), np.zeros(values.shape, np.float32) if values.grad is None else values.grad.numpy()
 
     def flops(self) -> dict[str, float]:
         return self._flops
 
     def _described(self) -> Any:
-        return str(self.module), type(self.module), self.function, self.tokens, self.threads
+        """Everything that decides what is computed, but for the arrays that are trained."""
+        modules = [(name, type(each), {key: value for key, value in vars(each).items() if key not in OF_EVERY_MODULE})
+                   for name, each in self.module.named_modules()]
+        constants = {name: b for name, b in self.module.named_buffers() if name in self._constant}
+        return modules, constants, self.function, self.inputs, self.tokens, self.threads
 
 
-def is_state(module: pt.nn.Module, name: str) -> bool:
-    """Whether a buffer is what training changes: running means and variances, not constants such as masks."""
-    owner = module.get_submodule(name.rpartition(".")[0])
-    return isinstance(owner, pt.nn.modules.batchnorm._NormBase)
+def layers_in(module: pt.nn.Module) -> list[str]:
+    """The modules that own parameters, each once."""
+    return list(dict.fromkeys(name.rpartition(".")[0] or name for name, _ in module.named_parameters()))
+
+
+def work_of_layers(module: pt.nn.Module, counter: FlopCounterMode, rows: int, tables: tuple[str, ...]) -> dict[str, float]:
+    """Operations per row. What a module without parameters of its own does counts for the layer before it, in the order of the modules, or
+    for the first one."""
+    counts = {name.partition(".")[2]: sum(of.values()) for name, of in counter.get_flop_counts().items() if name != "Global"}
+    own = dict(counts)
+    for name, count in counts.items():
+        if name:
+            own[counted_around(name, counts)] -= count
+    layers = layers_in(module)
+    found: dict[str, float] = dict.fromkeys(tables, 0)
+    latest = layers[0] if layers else ""
+    for name, _ in module.named_modules():
+        latest = name if name in layers else latest
+        if own.get(name, 0) > 0:
+            found[latest] = found.get(latest, 0) + own[name] / rows
+    return found
+
+
+def counted_around(name: str, counts: dict[str, int]) -> str:
+    """The innermost module around a module that was called itself, which a list of modules is not."""
+    while name:
+        name = name.rpartition(".")[0]
+        if name in counts:
+            break
+    return name
+
+
+def one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def torch(module: pt.nn.Module, *, inputs: int | tuple[int, ...] | None = None, tokens: tuple[int, int] | None = None,
@@ -117,14 +174,14 @@ def torch(module: pt.nn.Module, *, inputs: int | tuple[int, ...] | None = None, 
     """A module of PyTorch as a model for simulate and train: `model=paragrad.torch(module)`.
 
     The module is called as module(x), with x of the shape [samples][inputs…], and returns scores [samples][outputs], before any
-    softmax. The training starts from its weights and does not change them.
+    softmax. The training begins with the weights that the module has now, and leaves the module as it is.
 
     inputs: the shape of a sample; by default that of the arrays given as `data`.
     tokens: for texts, the size of the vocabulary and the tokens of a window: x is then [windows][tokens], and the module returns
     [windows][tokens][outputs].
-    loss: a function of the module's outputs and y that returns their mean loss, such as torch.nn.functional.cross_entropy; y are the
-    labels [samples], of a text [windows][tokens] with -100 where there is none, or the targets [samples][targets] of a regression. By default `loss` is an
-    option of the training.
+    loss: a function of the module's outputs and y that returns the mean loss of the samples, such as torch.nn.functional.cross_entropy.
+    y are the labels [samples], or the targets [samples][targets] of a regression; of a text the labels [windows][tokens], with -100
+    where there is none. By default `loss` is an option of the training.
     threads: of PyTorch, in each call. The bits of a result depend on it.
     """
     return TorchModel(module, inputs, tokens, loss, threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .compressor import Compressor, GivenCompressor
 from .given import Given
 from .keywords import documented
-from .model import GivenModel, Model
+from .model import GivenModel, Model, pair_of, shape_of
 from .progress import is_interactive, progress_of
 from .runs import Error, Run, fate_of
 from .strategy import Strategy
@@ -74,18 +76,25 @@ def command(*words: Any, **options: Any) -> str:
     return _command([*texts, *words_of(options)])
 
 
-def _command(words: list[str], given: Given | None = None, model: GivenModel | None = None) -> str:
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """While nothing else of this process uses the program's code."""
     if _core.in_strategy():
-        raise Error("a strategy cannot run commands or predict while it trains: do so before or after the training")
+        raise Error("a strategy or a model cannot run commands or predict while it trains: do so before or after the training")
     global _runs_in
     if _runs_in == threading.get_ident():
         raise Error("a signal's handler cannot run commands or predict while a command runs: do so afterwards")
     with _one_at_a_time:
         try:
             _runs_in = threading.get_ident()
-            code, printed = _core.run(words, given, model)
+            yield
         finally:
             _runs_in = 0
+
+
+def _command(words: list[str], given: Given | None = None, model: GivenModel | None = None, compressor: GivenCompressor | None = None) -> str:
+    with _alone():
+        code, printed = _core.run(words, given, model, compressor)
     if code != 0:
         raise Error(f"paragrad {words[0]} ended with exit code {code}")
     return printed
@@ -104,10 +113,13 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     model = options.pop("model", None)
     given_model = None if model is None or isinstance(model, str) else model_of(model, options.get("data"))
     options |= {"model": given_model.text if given_model else model}
+    if given_model and options.get("sync_batch_norm"):
+        raise Error("`sync-batch-norm` is for networks of Paragrad's own, whose statistics it can sum: leave it out")
     if given_model and given_model.has_loss:
         if options.get("loss") not in (None, "python"):
             raise Error("`loss` is the model's own: leave it out")
         options["loss"] = "python"
+    compressor = compressor_of(options)
     kept = TemporaryFolder() if out is None else None
     out = kept.path / "run" if kept else Path(out)
     data = file_of(options.pop("data", None), out if leads and not kept else None, given_model.layout if given_model else None)
@@ -117,7 +129,7 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     progress = is_interactive() if progress is None else progress
     try:
         with progress_of(out) if progress and leads else contextlib.nullcontext():
-            printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given, given_model)
+            printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given, given_model, compressor)
     except (Error, KeyboardInterrupt) as error:
         data.forget_unless_used_by(out)
         if leads:
@@ -132,25 +144,41 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     return run
 
 
+def compressor_of(options: dict[str, Any]) -> GivenCompressor | None:
+    """That of the options, in which its name takes its place."""
+    given = {name: value for name in ("compression", "outer_compression") if (value := options.get(name)) is not None and not isinstance(value, str)}
+    for name, value in given.items():
+        if not isinstance(value, Compressor):
+            raise Error(f"{name} must be a text or an object of a class derived from paragrad.Compressor, not {type(value).__name__}")
+    if not given:
+        return None
+    compressor = GivenCompressor(next(iter(given.values())))
+    options |= dict.fromkeys(given, f"python:{compressor.text}")
+    return compressor
+
+
 def model_of(model: Any, data: Any) -> GivenModel:
+    """data: of a training, or (x, None)."""
     if not isinstance(model, Model):
         hint = ": write paragrad.torch(MODULE)" if hasattr(model, "named_parameters") else ""
         raise Error(f"model must be a text or an object of a class derived from paragrad.Model, not {type(model).__name__}{hint}")
-    if hasattr(model, "fit"):
-        model.fit(sample_shape(model, data))
+    if hasattr(model, "_fit"):
+        model._fit(sample_shape(model, data))
     return GivenModel(model)
 
 
-def sample_shape(model: Model, data: Any) -> tuple[int, ...]:
+def sample_shape(model: Any, data: Any) -> tuple[int, ...]:
     """By the model, or by the arrays of the data."""
-    if model.tokens:
-        return (model.tokens[1],)
-    if (given := getattr(model, "inputs", None)) is not None:
-        return tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    x = data.get("x_train") if isinstance(data, dict) else data[0] if isinstance(data, (tuple, list)) else None
-    if x is None:
+    if tokens := pair_of(model.name, model.tokens):
+        return (tokens[1],)
+    if model.inputs is None:
+        from .datasets import array_of
+        arrays = data if isinstance(data, Mapping) else {"x": data[0]} if isinstance(data, tuple) and data else {}
+        for name, values in arrays.items():
+            if name[0] in "xX" and values is not None:
+                return array_of(name, values).shape[1:]
         raise Error("give torch() the `inputs`, the shape of a sample: a data file has rows of numbers only")
-    return np.shape(x)[1:]
+    return shape_of(model.name, model.inputs)
 
 
 def _explain(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder | None) -> None:

@@ -1,10 +1,30 @@
-#include "python/call_errors.hpp"
+#include "python/user_code.hpp"
 
-#include "core/format.hpp"
+#include <set>
 
 namespace paragrad::python {
 
 namespace nb = nanobind;
+
+namespace {
+
+std::set<unsigned long> running;  // threads; guarded by the interpreter's lock
+
+}  // namespace
+
+UserCode::UserCode() : thread_(PyThread_get_thread_ident()), is_first_(running.insert(thread_).second) {}
+
+UserCode::~UserCode() {
+  if (!is_first_) return;
+  running.erase(thread_);
+  PyThreadState_SetAsyncExc(thread_, nullptr);  // an interruption that came too late
+}
+
+bool UserCode::is_current() { return running.contains(PyThread_get_thread_ident()); }
+
+void UserCode::interrupt_all() {
+  for (const unsigned long thread : running) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+}
 
 std::string report(const nb::python_error& error) {
   const nb::object traceback = nb::module_::import_("traceback");
