@@ -4,6 +4,7 @@ its name."""
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,12 @@ class Map:
     places: list[list[Place | None]]  # None: no run has the value on every seed
 
 
+def metric_in(name: str) -> str:
+    """`reached_s` of `reached_s_wan_{bandwidth}`: up to the ending that names its unit."""
+    found = re.match(r".*?_(?:s|bytes|error)(?=_|$)", name)
+    return found[0] if found else name.partition("_{")[0]
+
+
 def metrics_of(table: dict[str, Any]) -> list[list[str]]:
     """Of each place, by rows and columns."""
     row, column = table["places"]
@@ -52,7 +59,7 @@ def map_of(experiment: Experiment, of_data: dict[str, dict[int, dict[str, Any]]]
         rivals = [run for run, differences in behind.items() if statistics.fmean(differences) <= half_width(differences)]
         return Place(best, statistics.fmean(found[best]), rivals)
 
-    return Map(table["map"].partition("_{")[0], (row, column), table["places"][row], table["places"][column], [[place(metric) for metric in line] for line in metrics_of(table)])
+    return Map(metric_in(table["map"]), (row, column), table["places"][row], table["places"][column], [[place(metric) for metric in line] for line in metrics_of(table)])
 
 
 def lines_of(found: Map) -> list[list[str]]:
