@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/program_parser.hpp"
+#include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/names.hpp"
 #include "data/numpy_array_names.hpp"
@@ -110,6 +111,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"), nb::arg("strategy") = nb::none(), nb::arg("model") = nb::none(),
              nb::arg("compressor") = nb::none());
+  module.attr("version") = core::build_info().version;
   module.def("set_program", &system::set_own_program, nb::arg("path"));
   module.def("default_config", &app::default_config);
   module.def("options_without_effect", [] { return runs::options_with(core::OptionMark::observes); });

@@ -38,6 +38,8 @@ def __dir__() -> list[str]:
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of the module's
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return import_module("._core", __name__).version
         if name not in _ON_DEMAND:
             raise AttributeError(f"module 'paragrad' has no attribute '{name}'")
         try:

@@ -18,7 +18,7 @@ from . import _core
 Function = TypeVar("Function", bound=Callable[..., Any])
 TRAININGS = ("simulate", "train")
 KINDS = {"BOOLEAN": "bool", "INT": "Whole", "UINT": "Whole", "FLOAT": "Real", "TEXT": "Text", "PATH": "Text"}
-GIVEN = {"data", "model", "out", "platform", "progress", "strategy"}  # parameters of their own, in both or one of the functions
+GIVEN = {"data", "model", "on_epoch", "out", "platform", "progress", "strategy"}  # parameters of their own, in both or one of the functions
 PARAMETERS = {"simulate": GIVEN | {"workers"}, "train": GIVEN - {"platform"}}
 HEAD = '''"""Written by paragrad.keywords: the options of the commands that train, as keywords."""
 

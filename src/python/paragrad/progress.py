@@ -7,9 +7,12 @@ import sys
 import threading
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .runs import Error, read, records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 PERIOD_S = 0.2
 
@@ -20,32 +23,69 @@ def is_interactive() -> bool:
 
 
 @contextlib.contextmanager
-def progress_of(folder: Path):
-    """Follows the records of the run folder that this process writes meanwhile: a line on stderr, replaced by that of the next
-    record and deleted in the end."""
-    ended = threading.Event()
-    shows = threading.Thread(target=follow, args=(folder, changed(folder), ended), daemon=True)
-    shows.start()
+def followed(folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any] | None) -> Iterator[None]:
+    """Follows the records of epochs that this process writes to the run folder meanwhile. shows: a line on stderr, replaced by that of
+    the next record and deleted in the end. on_epoch: called with each record, on a thread; what it raises is raised in the end."""
+    if not shows and on_epoch is None:
+        yield
+        return
+    follower = Follower(folder, shows, on_epoch)
+    thread = threading.Thread(target=follower.run, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        ended.set()
-        shows.join()
+        follower.ended.set()
+        thread.join()
+    if follower.raised is not None:
+        raise follower.raised
 
 
-def follow(folder: Path, before: int, ended: threading.Event) -> None:
-    """before: when the records of an earlier run were written, which are not shown."""
-    shown = ""
-    while not ended.wait(PERIOD_S):
-        if (now := changed(folder)) == before:
-            continue
-        before = now
-        with contextlib.suppress(Error, OSError, LookupError, TypeError, ValueError):  # a file that is being written
-            latest = [record for record in records_of(folder) if "epoch" in record][-1]  # the last one of all is the result
-            line = line_of(latest, read(folder / "config.toml", tomllib.loads).get("epochs"))
-            replace(shown, line)
-            shown = line
-    replace(shown, "")
+class Follower:
+    def __init__(self, folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any] | None) -> None:
+        self.folder, self.shows, self.on_epoch = folder, shows, on_epoch
+        self.ended = threading.Event()
+        self.raised: BaseException | None = None
+        self.before = changed(folder)        # when the records of an earlier run were written, which are not shown
+        self.seen = len(self.records() or [])  # of the run that is resumed
+        self.line = ""
+
+    def run(self) -> None:
+        while not self.ended.wait(PERIOD_S):
+            self.look()
+        self.look()
+        replace(self.line, "")
+
+    def look(self) -> None:
+        if (now := changed(self.folder)) == self.before:
+            return
+        if (records := self.records()) is None:
+            return
+        self.before = now
+        if len(records) < self.seen:  # the run has overwritten another one
+            self.seen = 0
+        new, self.seen = records[self.seen:], len(records)
+        if new and self.shows:
+            self.show(new[-1])
+        for record in new:
+            if self.on_epoch is None or self.raised is not None:
+                break
+            try:
+                self.on_epoch(record)
+            except BaseException as error:  # of the user's, for the thread that waits
+                self.raised = error
+
+    def records(self) -> list[dict[str, Any]] | None:
+        """None: they are being written."""
+        with contextlib.suppress(Error, OSError, LookupError, TypeError, ValueError):
+            return [record for record in records_of(self.folder) if "epoch" in record]  # the last one of all is the result
+        return None
+
+    def show(self, record: dict[str, Any]) -> None:
+        with contextlib.suppress(Error, OSError, LookupError, TypeError, ValueError):
+            line = line_of(record, read(self.folder / "config.toml", tomllib.loads).get("epochs"))
+            replace(self.line, line)
+            self.line = line
 
 
 def changed(folder: Path) -> int:

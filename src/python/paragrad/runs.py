@@ -9,6 +9,7 @@ Tables are lists of dicts, one per row.
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import platform
@@ -77,7 +78,29 @@ class Run:
         return unpickled, (self.folder, self.folder.absolute(), self.report, files)
 
     def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r})"
+        return f"Run({str(self.folder)!r}{''.join(f', {value}' for value in self._summary().values())})"
+
+    def _repr_html_(self) -> str:
+        rows = {"folder": str(self.folder)} | self._summary()
+        return f"<table>{''.join(f'<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>' for name, value in rows.items())}</table>"
+
+    def _summary(self) -> dict[str, str]:
+        """What it is and how far it is, for people; {} if the folder does not tell."""
+        try:
+            about = self.about
+            workers = f"{about['workers']} {'emulated ' if self.clock == 'simulated' else ''}worker{'s' if about['workers'] != 1 else ''}"
+            summary = {"strategy": str(about["strategy"]), "workers": workers}
+            if not self.finished:
+                return summary | {"state": "not finished"}
+            found = {name: self.result.get(key) for name, key in (("test error", "test_error"), ("validation error", "valid_error"))}
+            return summary | next(({name: f"{name} {100 * value:.2f} %"} for name, value in found.items() if value is not None), {})
+        except (Error, LookupError, TypeError, ValueError):
+            return {}
+
+    def predict(self, x: Any, lengths: Any = None, layout: str | None = None) -> numpy.ndarray:
+        """See paragrad.predict."""
+        from .prediction import predict  # the compiled module
+        return predict(self, x, lengths, layout)
 
     @property
     def is_temporary(self) -> bool:

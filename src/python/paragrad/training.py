@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from .compressor import Compressor, GivenCompressor
 from .given import Given
 from .keywords import documented
 from .model import GivenModel, Model, pair_of, shape_of
-from .progress import is_interactive, progress_of
+from .progress import followed, is_interactive
 from .runs import Error, Run, fate_of
 from .strategy import Strategy
 from .temporary import TemporaryFolder
@@ -122,13 +122,18 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     compressor = compressor_of(options)
     kept = TemporaryFolder() if out is None else None
     out = kept.path / "run" if kept else Path(out)
+    on_epoch = options.pop("on_epoch", None)
+    if on_epoch is not None and not callable(on_epoch):
+        raise Error(f"on_epoch must be a function of a record, not {type(on_epoch).__name__}")
+    if isinstance(options.get("init"), Run):
+        options["init"] = options["init"].folder / "checkpoint.h5"
     data = file_of(options.pop("data", None), out if leads and not kept else None, given_model.layout if given_model else None)
     if given and (twice := given.options.keys() & {name.replace("_", "-") for name in options}):
         raise Error(f"`{min(twice)}` follows from the strategy that is given: leave it out")
     options |= {"strategy": strategy} if isinstance(strategy, str) else given.options if given else {}
     progress = is_interactive() if progress is None else progress
     try:
-        with progress_of(out) if progress and leads else contextlib.nullcontext():
+        with followed(out, progress, on_epoch) if leads else contextlib.nullcontext():
             printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given, given_model, compressor)
     except (Error, KeyboardInterrupt) as error:
         data.forget_unless_used_by(out)
@@ -199,7 +204,7 @@ def _explain(error: Error | KeyboardInterrupt, out: Path, kept: TemporaryFolder 
 @documented("simulate")
 def simulate(*, data: Any = None, model: str | Model | None = None, workers: int | None = None, platform: str | Path | None = None,
              strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, progress: bool | None = None,
-             **options: Unpack[SimulateOptions]) -> Run:
+             on_epoch: Callable[[dict[str, Any]], Any] | None = None, **options: Unpack[SimulateOptions]) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 
     data: a data file, (x, y), or a dict of arrays as dataset() takes them.
@@ -208,18 +213,20 @@ def simulate(*, data: Any = None, model: str | Model | None = None, workers: int
     strategy: a name, a class derived from Strategy, or an instance of one that is a dataclass.
     out: the run folder; by default a temporary one, deleted with the returned Run. A data file of arrays is saved in it.
     progress: whether a line on stderr shows the latest epoch and its errors; by default at the Python prompt and in notebooks.
+    on_epoch: called with the record of each epoch, a dict as in Run.metrics, soon after it is written, on another thread.
+    init: a checkpoint.h5 or a Run whose weights to begin with.
     """
-    run = _run("simulate", strategy, out, progress, {**options, "data": data, "model": model, "workers": workers, "platform": platform})
+    run = _run("simulate", strategy, out, progress, {**options, "data": data, "model": model, "workers": workers, "platform": platform, "on_epoch": on_epoch})
     assert run is not None
     return run
 
 
 @documented("train")
 def train(*, data: Any = None, model: str | Model | None = None, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None,
-          progress: bool | None = None, **options: Unpack[TrainOptions]) -> Run | None:
+          progress: bool | None = None, on_epoch: Callable[[dict[str, Any]], Any] | None = None, **options: Unpack[TrainOptions]) -> Run | None:
     """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`. Options as in simulate.
 
     Returns the run, or None on ranks other than 0. MPI can be initialised only once per process: for several trainings under
     mpiexec, import mpi4py.MPI first.
     """
-    return _run("train", strategy, out, progress, {**options, "data": data, "model": model}, _leads())
+    return _run("train", strategy, out, progress, {**options, "data": data, "model": model, "on_epoch": on_epoch}, _leads())
