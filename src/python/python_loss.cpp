@@ -16,12 +16,13 @@ class PythonLoss : public Loss {
            backend::LossSum* into) const override {
     constexpr std::uint64_t flops = 3, accesses = 2;  // per output: what a squared error takes
     const std::uint64_t count = batch.size() * width, bytes = sizeof(float) * accesses * count;
-    queue.run(backend::HostCall{
-        .kernel = backend::KernelId::squared_error,
-        .size = {bytes, 1, 1},
-        .flops = flops * count,
-        .bytes = bytes,
-        .function = [=, this, &batch] { model_->loss(batch.labels, batch.columns.targets, outputs, *into); }});
+    queue.run(backend::HostCall{.kernel = backend::KernelId::squared_error,
+                                .size = {bytes, 1, 1},
+                                .flops = flops * count,
+                                .bytes = bytes,
+                                .function = [=, model = model_, labels = batch.labels, targets = batch.columns.targets] {
+                                  model->loss(labels, targets, outputs, *into);
+                                }});
   }
 
  private:

@@ -80,29 +80,33 @@ PythonModel::Memory PythonLayer::memory_of(const Pass& pass) const {
   return memory;
 }
 
+// A queue may keep the functions for later: what they use is copied.
+
 void PythonLayer::forward(const Pass& pass) const {
-  count(pass, [&] {
-    if (!is_last_) return;
-    std::optional<std::uint64_t> seed;
-    if (pass.training()) {
-      const auto words = pass.random(core::Purpose::foreign_model).words(pass.row_numbers().front());
-      seed = (std::uint64_t{words[0]} << 31) ^ words[1];
-    }
-    const std::span<const float> features = model_->tokens() ? std::span<const float>() : pass.x(pass.input_count() - 1);
-    model_->forward(memory_of(pass), pass.rows(), features, pass.tokens(), seed, pass.y());
+  if (!is_last_ || !pass.queue().computes()) return count(pass, [] {});
+  std::optional<std::uint64_t> seed;
+  if (pass.training()) {
+    const auto words = pass.random(core::Purpose::foreign_model).words(pass.row_numbers().front());
+    seed = (std::uint64_t{words[0]} << 31) ^ words[1];
+  }
+  const std::span<const float> features = model_->tokens() ? std::span<const float>() : pass.x(pass.input_count() - 1);
+  count(pass, [=, model = model_, memory = memory_of(pass), rows = pass.rows(), tokens = pass.tokens(), y = pass.y()] {
+    model->forward(memory, rows, features, tokens, seed, y);
   });
 }
 
 void PythonLayer::backward_parameters(const Pass& pass) const {
-  count(pass, [&] {
-    if (!is_last_) return;
+  if (is_last_ && pass.queue().computes()) {
     std::vector<PythonModel::Gradient> gradients;
     for (std::size_t k = 0; k < model_->arrays().size(); ++k) {
       const GradientSink sink = pass.gradient(k);
       gradients.push_back({sink.into, sink.keep});
     }
-    model_->backward(memory_of(pass), pass.dy(), gradients);
-  });
+    count(pass,
+          [model = model_, memory = memory_of(pass), dy = pass.dy(), gradients] { model->backward(memory, dy, gradients); });
+  } else {
+    count(pass, [] {});
+  }
   for (std::size_t k = arrays().size(); k-- > 0;) {
     descend(pass.queue(), pass.gradient(k));
     pass.ready(k);

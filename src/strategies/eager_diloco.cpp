@@ -13,6 +13,7 @@ struct EagerOptions : OuterExchangeOptions {
   void describe(core::OptionList& list) {
     OuterExchangeOptions::describe(list);
     outer.describe(list);
+    list.group("Meetings");
     list.flag("eager", eager,
               "a worker counts its own displacement at once, and the others' a block later (false: its own a block later, "
               "too)");

@@ -86,13 +86,14 @@ std::vector<Case> rows_of_the_catalogues() {
 
 bool is_time(const std::string& name) { return name.ends_with("_s") || name == "exposed"; }
 
-/// Apart from its times, which are longer by the writing of states, and do not tell what was trained twice.
-void check_equal(const core::Json& record, const core::Json& expected) {
+/// Apart from its times, which are longer by the writing of states, and do not tell what was trained twice. exposed: see
+/// check_resumed.
+void check_equal(const core::Json& record, const core::Json& expected, bool exposed) {
   REQUIRE(record.size() == expected.size());
   for (const auto& [name, value] : expected.items()) {
     CAPTURE(name);
     if (is_time(name))
-      CHECK(record[name].get<double>() == Approx(value.get<double>()).epsilon(0.2));
+      CHECK(record[name].get<double>() == Approx(value.get<double>()).epsilon(exposed ? 0.5 : 0.2));
     else
       CHECK(record[name] == value);
   }
@@ -128,7 +129,7 @@ void check_resumed(const train::Result& resumed, const train::Result& whole, boo
   CHECK(resumed.test.loss == whole.test.loss);
   CHECK(resumed.epochs == whole.epochs);
   CHECK(resumed.strategy == whole.strategy);
-  CHECK(resumed.training_s == Approx(whole.training_s).epsilon(exposed ? 0.2 : 0.1));
+  CHECK(resumed.training_s == Approx(whole.training_s).epsilon(exposed ? 0.5 : 0.1));
   CHECK(resumed.times.optimise_s == Approx(whole.times.optimise_s).epsilon(0.1));
   CHECK(resumed.times.aggregate_s == Approx(whole.times.aggregate_s).epsilon(0.1));
   CHECK(resumed.times.validate_s == Approx(whole.times.validate_s).epsilon(0.1));
@@ -154,13 +155,14 @@ void check_that_it_resumes(const test::SmallTask& task, int workers, std::size_t
     longer = names_of_states(state) == before ? 1.3 * longer : 1;
     if (!resumed) continue;
     CHECK(deaths >= (every == 1 ? 6 : 2));
-    check_resumed(*resumed, whole, strategies::strategy_entry(task.options.strategy).replicas_differ);
+    const bool exposed = strategies::strategy_entry(task.options.strategy).replicas_differ;
+    check_resumed(*resumed, whole, exposed);
     CHECK(train::parameters_sha256(train::read_checkpoint(folder.file("checkpoint.h5")).parameters) ==
           whole.parameters_sha256);
     const auto records = test::records_of(folder), expected = test::records_of(undisturbed);
     REQUIRE(expected.size() == 3 * static_cast<std::size_t>(task.options.validations));
     REQUIRE(records.size() == expected.size());
-    for (std::size_t i = 0; i < records.size(); ++i) check_equal(records[i], expected[i]);
+    for (std::size_t i = 0; i < records.size(); ++i) check_equal(records[i], expected[i], exposed);
   }
 }
 
