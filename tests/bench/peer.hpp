@@ -27,7 +27,7 @@ inline void print_peer(const std::string& library, double theirs, double ours) {
   if (theirs > 0)
     fmt::print("  {}: {:.1f} samples/s, {:.2f} times as many here\n", library, theirs, ours / theirs);
   else
-    fmt::print("  {} is not installed (make peers)\n", library);
+    fmt::print("  {} has no figure: it is not installed (make peers), or failed here\n", library);
 }
 
 }  // namespace paragrad::bench
