@@ -13,8 +13,6 @@ namespace nb = nanobind;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::shared_ptr<PythonCodec> codec_of_call;
-
 }  // namespace
 
 PythonCodec::PythonCodec(nb::object given)
@@ -54,12 +52,5 @@ void PythonCodec::decode(const core::MatrixShape& shape, std::span<const std::by
     std::copy_n(found.data(), values.size(), values.data());
   });
 }
-
-CompressorOfCall::CompressorOfCall(nb::handle given) : before_(codec_of_call) {
-  codec_of_call = given.is_none() ? nullptr : std::make_shared<PythonCodec>(nb::borrow(given));
-}
-CompressorOfCall::~CompressorOfCall() { codec_of_call = std::move(before_); }
-
-std::shared_ptr<PythonCodec> CompressorOfCall::current() { return codec_of_call; }
 
 }  // namespace paragrad::python

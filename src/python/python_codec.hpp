@@ -10,6 +10,7 @@
 
 #include "core/layout.hpp"
 #include "python/nanobind.hpp"
+#include "python/of_call.hpp"
 
 namespace paragrad::python {
 
@@ -37,19 +38,6 @@ class PythonCodec {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> bytes_;  // by rows and columns
 };
 
-/// In its lifetime the compression `python` is the one of the call from Python. given: a
-/// paragrad.compressor.GivenCompressor, or None. One at a time; needs the interpreter's lock.
-class CompressorOfCall {
- public:
-  explicit CompressorOfCall(nanobind::handle given);
-  ~CompressorOfCall();
-  CompressorOfCall(const CompressorOfCall&) = delete;
-
-  /// Null if there is none.
-  static std::shared_ptr<PythonCodec> current();
-
- private:
-  std::shared_ptr<PythonCodec> before_;
-};
+using CompressorOfCall = OfCall<PythonCodec>;  ///< of a paragrad.compressor.GivenCompressor: the compression `python`
 
 }  // namespace paragrad::python

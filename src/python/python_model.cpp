@@ -14,8 +14,6 @@ namespace nb = nanobind;
 
 using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::shared_ptr<PythonModel> model_of_call;
-
 /// An array of Python's on a worker's memory.
 nb::object view_of(std::span<float> memory) {
   const std::size_t size = memory.size();
@@ -115,12 +113,5 @@ void PythonModel::loss(std::span<const std::int32_t> labels, std::span<const flo
     std::ranges::copy(std::span(gradient.data(), gradient.size()), outputs.begin());
   });
 }
-
-ModelOfCall::ModelOfCall(nb::handle given) : before_(model_of_call) {
-  model_of_call = given.is_none() ? nullptr : std::make_shared<PythonModel>(nb::borrow(given));
-}
-ModelOfCall::~ModelOfCall() { model_of_call = std::move(before_); }
-
-std::shared_ptr<PythonModel> ModelOfCall::current() { return model_of_call; }
 
 }  // namespace paragrad::python

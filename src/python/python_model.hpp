@@ -11,6 +11,7 @@
 #include "backend/loss_sum.hpp"
 #include "nn/graph.hpp"
 #include "python/nanobind.hpp"
+#include "python/of_call.hpp"
 
 namespace paragrad::python {
 
@@ -86,19 +87,6 @@ class PythonModel {
   std::map<const float*, nanobind::object> saved_;  // by replica: what its forward pass keeps for the backward pass
 };
 
-/// In its lifetime the model `zoo:python` is the one of the call from Python. given: a paragrad.model.GivenModel, or None.
-/// One at a time; needs the interpreter's lock.
-class ModelOfCall {
- public:
-  explicit ModelOfCall(nanobind::handle given);
-  ~ModelOfCall();
-  ModelOfCall(const ModelOfCall&) = delete;
-
-  /// Null if there is none.
-  static std::shared_ptr<PythonModel> current();
-
- private:
-  std::shared_ptr<PythonModel> before_;
-};
+using ModelOfCall = OfCall<PythonModel>;  ///< of a paragrad.model.GivenModel: `zoo:python`
 
 }  // namespace paragrad::python
