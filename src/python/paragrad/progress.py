@@ -23,13 +23,14 @@ def is_interactive() -> bool:
 
 
 @contextlib.contextmanager
-def followed(folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any] | None) -> Iterator[None]:
+def followed(folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any] | None, resumes: bool = False) -> Iterator[None]:
     """Follows the records of epochs that this process writes to the run folder meanwhile. shows: a line on stderr, replaced by that of
-    the next record and deleted in the end. on_epoch: called with each record, on a thread; what it raises is raised in the end."""
+    the next record and deleted in the end. on_epoch: called with each record, on a thread; what it raises is raised in the end.
+    resumes: the records that are there belong to the same run."""
     if not shows and on_epoch is None:
         yield
         return
-    follower = Follower(folder, shows, on_epoch)
+    follower = Follower(folder, shows, on_epoch, resumes)
     thread = threading.Thread(target=follower.run, daemon=True)
     thread.start()
     try:
@@ -42,12 +43,12 @@ def followed(folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any
 
 
 class Follower:
-    def __init__(self, folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any] | None) -> None:
+    def __init__(self, folder: Path, shows: bool, on_epoch: Callable[[dict[str, Any]], Any] | None, resumes: bool) -> None:
         self.folder, self.shows, self.on_epoch = folder, shows, on_epoch
         self.ended = threading.Event()
         self.raised: BaseException | None = None
         self.before = changed(folder)        # when the records of an earlier run were written, which are not shown
-        self.seen = len(self.records() or [])  # of the run that is resumed
+        self.seen = len(self.records() or []) if resumes else 0
         self.line = ""
 
     def run(self) -> None:
@@ -62,7 +63,7 @@ class Follower:
         if (records := self.records()) is None:
             return
         self.before = now
-        if len(records) < self.seen:  # the run has overwritten another one
+        if len(records) < self.seen:  # the run was begun again
             self.seen = 0
         new, self.seen = records[self.seen:], len(records)
         if new and self.shows:

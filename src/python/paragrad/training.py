@@ -133,7 +133,7 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     options |= {"strategy": strategy} if isinstance(strategy, str) else given.options if given else {}
     progress = is_interactive() if progress is None else progress
     try:
-        with followed(out, progress, on_epoch) if leads else contextlib.nullcontext():
+        with followed(out, progress, on_epoch, bool(options.get("resume"))) if leads else contextlib.nullcontext():
             printed = _command([name, *words_of({"data": data.given, "out": out, "quiet": options.pop("quiet", True)} | options)], given, given_model, compressor)
     except (Error, KeyboardInterrupt) as error:
         data.forget_unless_used_by(out)
