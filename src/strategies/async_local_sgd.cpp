@@ -26,8 +26,8 @@ struct AsyncLocalOptions : ServerOptions {
   std::size_t push_every = 1;  // H
   OuterStepOptions outer;
   ServerStep step = ServerStep::delayed;
-  std::size_t buffer = 0;  // N; 0: as many as workers
-  std::string speeds;      // of the workers, separated by commas; "": equal
+  std::size_t buffer = 0;      // N; 0: as many as workers
+  std::vector<double> speeds;  // of the workers; empty: equal
   double grace_s = 0;
 
   void describe(core::OptionList& list) {
@@ -44,29 +44,15 @@ struct AsyncLocalOptions : ServerOptions {
                 "displacements whose mean enters the momentum at once (0: as many as there are workers)")
         .when(step == ServerStep::delayed, "has no effect unless `outer-step` is delayed");
     list.group("Meetings");
-    list.text("worker-speeds", speeds,
-              "relative speeds of the workers, such as 1,0.5,0.5: each pushes after `push-every` times its speed over the "
-              "largest, rounded")
-        .without_default("equal");
+    list.numbers(
+        "worker-speeds", speeds, core::above_zero,
+        "relative speeds of the workers, such as 1,0.5,0.5: each pushes after `push-every` times its speed over the "
+        "largest, rounded (without it, all are equal)");
     list.number("grace", grace_s, {.least = 0, .most = 1e6},
                 "seconds for which a server waits after a push, so that workers that finish meanwhile go on from the same "
                 "parameters");
   }
 };
-
-/// Throws OptionError.
-std::vector<double> read_speeds(const std::string& text) {
-  std::vector<double> speeds;
-  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const auto speed = core::number_of<double>(std::string_view(text).substr(begin, end - begin));
-    if (!speed || !(*speed > 0) || std::isinf(*speed))
-      throw core::OptionError("worker-speeds", core::format("'{}' is no list of numbers above 0, such as 1,0.5,0.5", text));
-    speeds.push_back(*speed);
-    begin = end + 1;
-  }
-  return speeds;
-}
 
 /// The minibatches of a worker between two exchanges: in proportion to its speed (DyLU), at least one. speeds: of all
 /// workers; empty: equal.
@@ -107,7 +93,7 @@ class WeighingPolicy : public Policy {
 class AsyncLocalSgd : public ServerStrategy {
  public:
   AsyncLocalSgd(const AsyncLocalOptions& options, const StrategyContext& context)
-      : ServerStrategy(options, context.server), options_(options), speeds_(read_speeds(options.speeds)) {}
+      : ServerStrategy(options, context.server), options_(options) {}
 
   void start(comm::Worker& worker, Replica& replica) override;
   void serve(comm::Worker& all_ranks, int workers) override;
@@ -128,7 +114,6 @@ class AsyncLocalSgd : public ServerStrategy {
   void push(comm::Worker& worker, Replica& replica);
 
   AsyncLocalOptions options_;
-  std::vector<double> speeds_;
   std::size_t steps_ = 1;  // H of this worker
   std::size_t workers_ = 1;
   core::Arena base_;             // x as fetched
@@ -144,8 +129,9 @@ std::unique_ptr<Policy> AsyncLocalSgd::make_policy(int workers) const {
 }
 
 void AsyncLocalSgd::check(int workers) const {
-  if (!speeds_.empty() && speeds_.size() != static_cast<std::size_t>(workers))
-    throw core::OptionError("worker-speeds", core::format("there are {} speeds, but {} workers", speeds_.size(), workers));
+  if (!options_.speeds.empty() && options_.speeds.size() != static_cast<std::size_t>(workers))
+    throw core::OptionError("worker-speeds",
+                            core::format("there are {} speeds, but {} workers", options_.speeds.size(), workers));
   if (options_.grace_s >= options_.worker_timeout_s)
     throw core::OptionError("grace",
                             core::format("it must be shorter than `worker-timeout`, {} s", options_.worker_timeout_s));
@@ -159,7 +145,7 @@ optim::OptimiserOptions AsyncLocalSgd::rule() const {
 void AsyncLocalSgd::start(comm::Worker& worker, Replica& replica) {
   workers_ = static_cast<std::size_t>(worker.size());
   ServerStrategy::start(worker, replica);  // checks the number of speeds
-  steps_ = local_steps(options_.push_every, speeds_, worker.rank());
+  steps_ = local_steps(options_.push_every, options_.speeds, worker.rank());
   base_ = worker.device().allocate(replica.parameters.size());
   displacement_ = worker.device().allocate(replica.parameters.size());
   minibatches_ = 0;

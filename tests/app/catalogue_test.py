@@ -111,8 +111,6 @@ class Catalogue(CliTest):
 
     def test_a_value_out_of_range_is_refused(self):
         for name, option in OPTIONS.items():
-            if name == "worker-speeds":  # a text, which only its owner reads
-                continue
             if option["values"] in [[e["name"] for e in entries] for entries in OF_TRAINING.values()]:  # a name with a parameter, which only its owner checks
                 continue
             with self.subTest(option=name):
