@@ -26,8 +26,8 @@ struct AsyncLocalOptions : ServerOptions {
   std::size_t push_every = 1;  // H
   OuterStepOptions outer;
   ServerStep step = ServerStep::delayed;
-  std::size_t buffer = 0;      // N; 0: as many as workers
-  std::vector<double> speeds;  // of the workers; empty: equal
+  std::size_t buffer = 0;         // N; 0: as many as workers
+  std::vector<double> speeds{1};  // of the workers; a single one: of all
   double grace_s = 0;
 
   void describe(core::OptionList& list) {
@@ -47,7 +47,7 @@ struct AsyncLocalOptions : ServerOptions {
     list.numbers(
         "worker-speeds", speeds, core::above_zero,
         "relative speeds of the workers, such as 1,0.5,0.5: each pushes after `push-every` times its speed over the "
-        "largest, rounded (without it, all are equal)");
+        "largest, rounded (a single number: all are equal)");
     list.number("grace", grace_s, {.least = 0, .most = 1e6},
                 "seconds for which a server waits after a push, so that workers that finish meanwhile go on from the same "
                 "parameters");
@@ -55,9 +55,9 @@ struct AsyncLocalOptions : ServerOptions {
 };
 
 /// The minibatches of a worker between two exchanges: in proportion to its speed (DyLU), at least one. speeds: of all
-/// workers; empty: equal.
+/// workers, or a single one if they are equal.
 std::size_t local_steps(std::size_t most, const std::vector<double>& speeds, int rank) {
-  if (speeds.empty()) return most;
+  if (speeds.size() == 1) return most;
   const double share = speeds.at(static_cast<std::size_t>(rank)) / *std::ranges::max_element(speeds);
   return std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(share * static_cast<double>(most))));
 }
@@ -129,7 +129,7 @@ std::unique_ptr<Policy> AsyncLocalSgd::make_policy(int workers) const {
 }
 
 void AsyncLocalSgd::check(int workers) const {
-  if (!options_.speeds.empty() && options_.speeds.size() != static_cast<std::size_t>(workers))
+  if (options_.speeds.size() > 1 && options_.speeds.size() != static_cast<std::size_t>(workers))
     throw core::OptionError("worker-speeds",
                             core::format("there are {} speeds, but {} workers", options_.speeds.size(), workers));
   if (options_.grace_s >= options_.worker_timeout_s)
