@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -19,9 +20,9 @@
 #include "python/temporary_folder.hpp"
 #include "python/user_code.hpp"
 #include "python/worker_view.hpp"
+#include "runs/foreign_sources.hpp"
 #include "runs/run_labels.hpp"
 #include "runs/run_options.hpp"
-#include "runs/strategy_source.hpp"
 #include "system/files.hpp"
 #include "system/own_program.hpp"
 #include "worlds/interruption.hpp"
@@ -60,7 +61,8 @@ class Printed {
 };
 
 /// Runs a command of the program in this process. Returns its exit code and what it printed. strategy: a
-/// paragrad.given.Given, or None; model: a paragrad.model.GivenModel, or None.
+/// paragrad.given.Given, or None; model: a paragrad.model.GivenModel, or None; compressor: a
+/// paragrad.compressor.GivenCompressor, or None.
 std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strategy, nb::handle model,
                                 nb::handle compressor) {
   std::vector<char*> arguments;
@@ -68,11 +70,11 @@ std::pair<int, std::string> run(std::vector<std::string> words, nb::handle strat
   const strategies::GivenStrategy given(strategy);
   const ModelOfCall model_given(model);
   const CompressorOfCall compressor_given(compressor);
-  const auto record_of = [](nb::handle object) {
-    return object.is_none() ? "" : nb::cast<std::string>(object.attr("record"));
-  };
-  runs::set_strategy_source(record_of(strategy));
-  runs::set_model_source(record_of(model));
+  std::map<std::string, std::string> sources;
+  for (const auto& [key, object] : {std::pair("strategy_source", strategy), std::pair("model_source", model),
+                                    std::pair("compressor_source", compressor)})
+    if (!object.is_none()) sources[key] = nb::cast<std::string>(object.attr("record"));
+  runs::set_foreign_sources(sources);
   std::pair<int, std::string> result;
   try {
     execute([&] {
@@ -118,7 +120,7 @@ NB_MODULE(_core, module) {
   module.def("nearest_name", &core::nearest_name, nb::arg("name"), nb::arg("known"));
   module.def("suggestion", &core::suggestion, nb::arg("name"), nb::arg("known"));
   module.def("usual_array_names", &data::usual_array_names);
-  module.def("in_strategy", &UserCode::is_current);
+  module.def("in_user_code", &UserCode::is_current);
   nb::class_<TemporaryFolder>(module, "TemporaryFolder")
       .def(nb::init<std::string>(), nb::arg("path"))
       .def_prop_ro("path", &TemporaryFolder::path);

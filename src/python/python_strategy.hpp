@@ -16,7 +16,7 @@
 #include "python/python_thread.hpp"
 #include "python/user_code.hpp"
 #include "python/worker_view.hpp"
-#include "runs/strategy_source.hpp"
+#include "runs/foreign_sources.hpp"
 #include "strategies/strategy.hpp"
 #include "worlds/interruption.hpp"
 

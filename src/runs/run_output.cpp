@@ -13,7 +13,7 @@
 #include "core/json.hpp"
 #include "core/numbers.hpp"
 #include "core/printable.hpp"
-#include "runs/strategy_source.hpp"
+#include "runs/foreign_sources.hpp"
 #include "system/files.hpp"
 #include "train/state/state_store.hpp"
 

@@ -10,8 +10,8 @@
 #include "core/units.hpp"
 #include "nn/loss.hpp"
 #include "runs/environment.hpp"
+#include "runs/foreign_sources.hpp"
 #include "runs/server_arguments.hpp"
-#include "runs/strategy_source.hpp"
 
 namespace paragrad::runs {
 namespace {
@@ -102,8 +102,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
     record["run"]["loss_without_learning"] = number(loss_without_learning(arguments.options, source));
   if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
   if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
-  if (core::Json source = strategy_source(); !source.is_null()) record["strategy_source"] = std::move(source);
-  if (core::Json source = model_source(); !source.is_null()) record["model_source"] = std::move(source);
+  record.update(foreign_sources());
   return record;
 }
 

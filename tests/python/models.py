@@ -290,3 +290,15 @@ class Shortens(Exact):
 class Breaks(Exact):
     def decode(self, code, shape):
         return {}["code"]
+
+
+class DrawsCode(Sign):
+    def encode(self, x):
+        return super().encode(x + np.random.normal(size=x.shape))
+
+
+class Slotted(Exact):
+    __slots__ = ("scale",)
+
+    def __init__(self, scale=1.0):
+        self.scale = scale

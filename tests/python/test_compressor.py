@@ -57,6 +57,7 @@ def test_bytes_and_time_follow_from_the_code(four):
     (models.Varies, r"Varies.encode must return as many bytes for every array of the shape \(\d+"),
     (models.Texts, "Texts.encode must return bytes or an array, not str"),
     (models.Shortens, r"Shortens.decode must return an array of numbers of the shape \("),
+    (models.DrawsCode, "DrawsCode.encode draws from a global generator of random numbers, .*: draw from one of a fixed seed"),
     (models.Breaks, "Breaks.decode: KeyError: 'code' .*models.py, line")])
 @pytest.mark.parametrize("case", ["gradients", "displacements"])
 def test_what_goes_wrong_is_said_in_a_sentence(four, kind, message, case):
@@ -68,8 +69,18 @@ def test_what_goes_wrong_is_said_in_a_sentence(four, kind, message, case):
 def test_what_is_no_compressor_is_refused(four):
     with pytest.raises(pg.Error, match="compression must be a text or an object of a class derived from paragrad.Compressor, not type"):
         pg.simulate(**four | {"strategy": "data_parallel", "compression": models.Sign})
+    with pytest.raises(pg.Error, match="compression and outer_compression must be the same object"):
+        pg.simulate(**four | {"strategy": "diloco", "compression": models.Sign(), "outer_compression": models.Exact()})
     with pytest.raises(pg.Error, match="'Sign@0' is a compressor in Python: give the object itself"):
         pg.simulate(**four | {"strategy": "data_parallel", "compression": "python:Sign@0"})
+
+
+def test_its_source_is_recorded_and_its_attributes_count(four):
+    runs = [pg.simulate(**four | {"strategy": "diloco", "outer_compression": models.Slotted(scale)}) for scale in (1.0, 2.0)]
+    assert runs[0].config["outer-compression"] != runs[1].config["outer-compression"]
+    source = runs[0].manifest["compressor_source"]
+    assert source["class"] == "models:Slotted" and "class Slotted(Exact)" in source["source"]
+    assert runs[0].config["outer-compression"] == f"python:Slotted@{source['sha256'][:16]}"
 
 
 def test_a_run_goes_on_with_the_same_compressor_only(four, tmp_path):

@@ -111,6 +111,22 @@ def test_its_own_loss_may_be_of_a_regression():
     assert mine.result["valid_loss"] == pytest.approx(own.result["valid_loss"], rel=1e-5)
 
 
+def test_a_minibatch_may_be_cut(short):
+    options = short | {"workers": 2, "strategy": "bmuf"}
+    whole, cut = (pg.train(model=models.Perceptron(), **options | more) for more in ({}, {"micro_batch": 5}))
+    np.testing.assert_allclose(cut.weights, whole.weights, atol=2e-5)
+    with pytest.raises(pg.Error, match="micro-batch"):
+        pg.train(model=models.Noisy(), **options, micro_batch=5)  # its buffer depends on the whole one
+
+
+@pytest.mark.parametrize("more, message", [({"tensor_parallel": 2}, "tensor-parallel"), ({"sync_batch_norm": True}, "networks of Paragrad's own"),
+                                           ({"pretrain_epochs": 1}, "pretrain")])
+def test_what_needs_layers_of_paragrads_own_is_refused(short, more, message):
+    with pytest.raises(pg.Error, match=message) as raised:
+        pg.simulate(model=models.Perceptron(), workers=2, platform="k40m-fdr", strategy="data_parallel", **short | more)
+    assert "\n" not in str(raised.value)
+
+
 def test_a_timing_run_needs_its_sizes_only(short):
     options = short | {"platform": "k40m-fdr", "workers": 4, "strategy": "bmuf"}
     timed = pg.simulate(model=models.Divides(), **options | {"device": "meta"})
@@ -133,7 +149,7 @@ def test_a_timing_run_needs_its_sizes_only(short):
     (models.Empty, r"Empty.parameters\(\) must name at least one array"),
     (models.CountsOthers, "CountsOthers has no layer 'layer3': its parameters name the layers layer1, layer2"),
     (models.Same, "Same has both a parameter and a buffer 'layer1.bias'"),
-    (models.Commands, "a strategy or a model cannot run commands or predict while it trains"),
+    (models.Commands, "a strategy, a model or a compressor cannot run commands or predict while it trains"),
     (models.NoOutputs, "NoOutputs.outputs is missing"),
     (models.TextInputs, "TextInputs.inputs must be a whole number of at least 1, not '8'"),
     (models.OneToken, "OneToken.tokens must be the size of the vocabulary and the tokens of a window, not 7"),

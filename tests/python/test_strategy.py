@@ -293,7 +293,7 @@ def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world,
 
 @pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
 @pytest.mark.parametrize("strategy, sentence", [
-    (strategies.Commands, "a strategy or a model cannot run commands or predict while it trains"),
+    (strategies.Commands, "a strategy, a model or a compressor cannot run commands or predict while it trains"),
     (strategies.Waits, "worker 0 waits for a message from worker 1"),
     (strategies.Overfills, "strategies:Overfills.synchronise: a message is longer than the receive's buffer"),
 ])

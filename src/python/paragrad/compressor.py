@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
-from typing import Any
-
 import numpy as np
 
+from .given import attributes_of
 from .runs import Error
-from .source import fingerprint, parts_of
+from .source import fingerprint
+from .user_objects import Calls, identity_of
 
 
 class Compressor:
@@ -19,7 +16,7 @@ class Compressor:
     Arrays are encoded one by one: a layer's weights as a matrix [inputs][outputs], or some of its rows where the gradient is cut,
     biases as a vector. Codes of arrays of one shape have equal lengths. The error of a code is kept and added to the next array, as
     for Paragrad's own compressions (`error_feedback`, `error_decay`); `gather_codes` sends each code to all workers.
-    One object serves all workers of a process: it keeps nothing between calls.
+    One object serves all workers of a process: it keeps nothing between calls, and draws from no global generator of random numbers.
     """
 
     def encode(self, x: np.ndarray) -> bytes | np.ndarray:
@@ -36,12 +33,10 @@ class GivenCompressor:
 
     def __init__(self, compressor: Compressor) -> None:
         kind = type(compressor)
-        self.compressor = compressor
         self.name = kind.__qualname__.rpartition(".")[2]
-        parts = parts_of(kind) | {"object": fingerprint(vars(compressor))}
-        self.sha256 = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-        self.text = f"{self.name}@{self.sha256}"
-        self._lock = threading.Lock()  # the workers' arithmetic runs on several threads
+        sha256, self.record = identity_of(kind, {"object": fingerprint(attributes_of(compressor))})
+        self.text = f"{self.name}@{sha256[:16]}"
+        self.called = Calls(compressor, self.name, "draw from one of a fixed seed, as numpy.random.default_rng(1)")
 
     def bytes(self, rows: int, columns: int) -> int:
         return len(self.coded(np.zeros(rows * columns, np.float32), rows, columns))
@@ -53,8 +48,7 @@ class GivenCompressor:
         return code
 
     def coded(self, x: np.ndarray, rows: int, columns: int) -> np.ndarray:
-        with self._lock:
-            code: Any = self.compressor.encode(x.reshape(shape_of(rows, columns)))
+        code = self.called("encode", x.reshape(shape_of(rows, columns)))
         if isinstance(code, (bytes, bytearray)):
             return np.frombuffer(bytes(code), np.uint8)
         if not isinstance(code, np.ndarray) or code.dtype.hasobject:
@@ -63,8 +57,7 @@ class GivenCompressor:
 
     def decode(self, code: np.ndarray, rows: int, columns: int) -> np.ndarray:
         shape = shape_of(rows, columns)
-        with self._lock:
-            x = np.asarray(self.compressor.decode(code, shape))
+        x = np.asarray(self.called("decode", code, shape))
         if x.dtype.kind != "f" or x.shape != shape:
             raise Error(f"{self.name}.decode must return an array of numbers of the shape {shape}, not {x.dtype} of the shape {x.shape}")
         return np.ascontiguousarray(x, np.float32).reshape(-1)

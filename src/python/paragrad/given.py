@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import inspect
 import json
-import platform
 import reprlib
 from typing import Any
 
@@ -15,8 +13,9 @@ import numpy as np
 
 from ._core import nearest_name
 from .runs import Error
-from .source import fingerprint, parts_of, text_of
+from .source import fingerprint
 from .strategy import Strategy
+from .user_objects import identity_of
 
 
 class Given:
@@ -40,10 +39,7 @@ class Given:
             check_likeness(strategy, self.first)
         self.name = f"{self.kind.__module__}:{self.kind.__qualname__}"
         self.arguments = json.dumps(values)
-        parts = parts_of(self.kind)
-        self.source_sha256 = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        self.record = json.dumps({"class": self.name, "sha256": self.source_sha256, "python": platform.python_version(), "numpy": np.__version__,
-                                  "parts": parts, "source": text_of(self.kind)})
+        self.source_sha256, self.record = identity_of(self.kind, {})
 
     @property
     def options(self) -> dict[str, str]:
@@ -71,10 +67,10 @@ def fields_of(strategy: Strategy) -> list[dataclasses.Field]:
     return [field for field in dataclasses.fields(strategy) if field.init] if dataclasses.is_dataclass(strategy) else []
 
 
-def attributes_of(strategy: Strategy) -> dict[str, Any]:
-    slots = [vars(kind).get("__slots__", ()) for kind in type(strategy).__mro__]
+def attributes_of(given: Any) -> dict[str, Any]:
+    slots = [vars(kind).get("__slots__", ()) for kind in type(given).__mro__]
     names = [name for some in slots for name in ([some] if isinstance(some, str) else some)]
-    return {name: getattr(strategy, name) for name in names if name not in ("__dict__", "__weakref__") and hasattr(strategy, name)} | vars(strategy)
+    return {name: getattr(given, name) for name in names if name not in ("__dict__", "__weakref__") and hasattr(given, name)} | getattr(given, "__dict__", {})
 
 
 def check_likeness(given: Strategy, made: Strategy) -> None:

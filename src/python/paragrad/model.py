@@ -5,19 +5,17 @@ from __future__ import annotations
 import gc
 import hashlib
 import itertools
-import json
 import math
-import platform
-import random
 import sys
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .given import attributes_of
 from .runs import Error
-from .source import fingerprint, parts_of, text_of
+from .source import fingerprint
+from .user_objects import Calls, identity_of
 
 
 class Model:
@@ -117,15 +115,12 @@ class GivenModel:
         self.layers = self.with_work(layers_of(self.arrays))
         shapes = [(array.name, array.shape) for array in [*self.arrays, *self.buffers]]
         trained = {id(array) for array in (parameters | buffers).values()}
-        state = model._described() if hasattr(model, "_described") else vars(model)
-        parts = parts_of(kind) | {"object": fingerprint(state, trained), "shapes": fingerprint(shapes)}
-        self.sha256 = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-        self.record = json.dumps({"class": f"{kind.__module__}:{kind.__qualname__}", "sha256": self.sha256, "python": platform.python_version(),
-                                  "numpy": np.__version__, "parts": parts, "source": text_of(kind)})
+        state = model._described() if hasattr(model, "_described") else attributes_of(model)
+        sha256, self.record = identity_of(kind, {"object": fingerprint(state, trained), "shapes": fingerprint(shapes)})
+        self.sha256 = sha256[:16]
         initial = hashlib.sha256(b"".join(array.initial.tobytes() for array in [*self.arrays, *self.buffers])).hexdigest()[:16]
         self.text = f"zoo:python:name={self.name},sha256={self.sha256},initial={initial}"
-        self._lock = threading.Lock()  # the workers' arithmetic runs on several threads
-        self._calls = 0                # which are watched now and then
+        self.called = Calls(model, self.name, "make one from forward's argument seed, as numpy.random.default_rng(seed)")
 
     def asked(self, function: str) -> Any:
         try:
@@ -190,17 +185,6 @@ class GivenModel:
             raise Error(f"{self.name}.loss must return the mean loss, a number, and its gradient, not {type(returned).__name__}")
         gradient = self.checked("loss", "a gradient", returned[1], shape)
         return float(returned[0]) * scored, errors, self.in_rows(gradient) * np.float32(scored)
-
-    def called(self, function: str, *arguments: Any) -> Any:
-        with self._lock:
-            self._calls += 1
-            before = drawn_globally() if self._calls < 20 or self._calls % 100 == 0 else None
-            returned = getattr(self.model, function)(*arguments)
-            after = drawn_globally() if before is not None else None
-        if before is not None and after is not None and before != after:
-            raise Error(f"{self.name}.{function} draws from a global generator of random numbers, which the order of the workers' calls would change: "
-                        "make one from forward's argument seed, as numpy.random.default_rng(seed)")
-        return returned
 
     def samples(self, x: np.ndarray, rows: int) -> np.ndarray:
         """As the model takes them. Data files have channels last."""
@@ -282,13 +266,3 @@ def as_arrays(given: dict[str, Any]) -> list[Array]:
 def layers_of(arrays: list[Array]) -> list[tuple[str, list[Array]]]:
     """Neighbours that share what is before the last dot of their names."""
     return [(name, list(layer)) for name, layer in itertools.groupby(arrays, lambda array: array.name.rpartition(".")[0] or array.name)]
-
-
-def drawn_globally() -> tuple[Any, ...] | None:
-    """Changes when somebody draws from a global generator. None: other threads may do so."""
-    if threading.active_count() > 1:
-        return None
-    numpys = np.random.get_state(legacy=False)
-    torch = sys.modules.get("torch")
-    of_torch = hash(torch.get_rng_state().numpy().tobytes()) if torch is not None and hasattr(torch, "get_rng_state") else 0
-    return hash(random.getstate()), numpys["state"]["pos"], numpys["state"]["key"][0], numpys["has_gauss"], of_torch

@@ -1,4 +1,4 @@
-"""What the code of a strategy consists of, as hashes by name.
+"""What the code of a strategy, a model or a compressor consists of, as hashes by name.
 
 A hash is that of compiled code, without comments and line numbers, so it is the code that runs, even if its file has changed
 since it was imported. Code of libraries counts by its name only.
@@ -40,7 +40,7 @@ def parts_of(kind: type) -> dict[str, str]:
 
 
 def fingerprint(value: Any, without: Collection[int] = ()) -> str:
-    """Equal for values that a strategy cannot tell apart. without: identities of objects that do not count."""
+    """Equal for values that the code of a class cannot tell apart. without: identities of objects that do not count."""
     parts = Parts("", without)
     return hashed(parts.describe(value) + repr(parts.found))
 

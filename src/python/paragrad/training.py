@@ -79,8 +79,8 @@ def command(*words: Any, **options: Any) -> str:
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """While nothing else of this process uses the program's code."""
-    if _core.in_strategy():
-        raise Error("a strategy or a model cannot run commands or predict while it trains: do so before or after the training")
+    if _core.in_user_code():
+        raise Error("a strategy, a model or a compressor cannot run commands or predict while it trains: do so before or after the training")
     global _runs_in
     if _runs_in == threading.get_ident():
         raise Error("a signal's handler cannot run commands or predict while a command runs: do so afterwards")
@@ -110,16 +110,7 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     """leads: whether this process writes the run folder."""
     from .datasets import file_of  # which runs commands
     given = None if strategy is None or isinstance(strategy, str) else Given(strategy)
-    model = options.pop("model", None)
-    given_model = None if model is None or isinstance(model, str) else model_of(model, options.get("data"))
-    options |= {"model": given_model.text if given_model else model}
-    if given_model and options.get("sync_batch_norm"):
-        raise Error("`sync-batch-norm` is for networks of Paragrad's own, whose statistics it can sum: leave it out")
-    if given_model and given_model.has_loss:
-        if options.get("loss") not in (None, "python"):
-            raise Error("`loss` is the model's own: leave it out")
-        options["loss"] = "python"
-    compressor = compressor_of(options)
+    given_model, compressor = given_model_of(options), compressor_of(options)
     kept = TemporaryFolder() if out is None else None
     out = kept.path / "run" if kept else Path(out)
     on_epoch = options.pop("on_epoch", None)
@@ -149,6 +140,19 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     return run
 
 
+def given_model_of(options: dict[str, Any]) -> GivenModel | None:
+    """That of the options, in which its name takes its place, and its loss is named."""
+    if options.get("model") is None or isinstance(options["model"], str):
+        return None
+    given = model_of(options["model"], options.get("data"))
+    if options.get("sync_batch_norm"):
+        raise Error("`sync-batch-norm` is for networks of Paragrad's own, whose statistics it can sum: leave it out")
+    if given.has_loss and options.get("loss") not in (None, "python"):
+        raise Error("`loss` is the model's own: leave it out")
+    options |= {"model": given.text} | ({"loss": "python"} if given.has_loss else {})
+    return given
+
+
 def compressor_of(options: dict[str, Any]) -> GivenCompressor | None:
     """That of the options, in which its name takes its place."""
     given = {name: value for name in ("compression", "outer_compression") if (value := options.get(name)) is not None and not isinstance(value, str)}
@@ -157,6 +161,8 @@ def compressor_of(options: dict[str, Any]) -> GivenCompressor | None:
             raise Error(f"{name} must be a text or an object of a class derived from paragrad.Compressor, not {type(value).__name__}")
     if not given:
         return None
+    if len({id(value) for value in given.values()}) > 1:
+        raise Error("compression and outer_compression must be the same object, as a run has one compressor in Python")
     compressor = GivenCompressor(next(iter(given.values())))
     options |= dict.fromkeys(given, f"python:{compressor.text}")
     return compressor

@@ -1,4 +1,4 @@
-#include "runs/strategy_source.hpp"
+#include "runs/foreign_sources.hpp"
 
 #include <set>
 
@@ -9,7 +9,7 @@
 namespace paragrad::runs {
 namespace {
 
-std::string given_record, given_model;
+std::map<std::string, std::string> given_records;
 
 core::Json parts_of(const core::Json& record) {
   return record.is_object() ? record.value("parts", core::Json::object()) : core::Json::object();
@@ -17,17 +17,19 @@ core::Json parts_of(const core::Json& record) {
 
 }  // namespace
 
-void set_strategy_source(const std::string& record) { given_record = record; }
+void set_foreign_sources(const std::map<std::string, std::string>& records) { given_records = records; }
 
-core::Json strategy_source() { return given_record.empty() ? core::Json(nullptr) : core::parse_json(given_record); }
-
-void set_model_source(const std::string& record) { given_model = record; }
-
-core::Json model_source() { return given_model.empty() ? core::Json(nullptr) : core::parse_json(given_model); }
+core::Json foreign_sources() {
+  core::Json sources = core::Json::object();
+  for (const auto& [key, record] : given_records) sources[key] = core::parse_json(record);
+  return sources;
+}
 
 std::string changed_parts(const core::Json& manifest) {
-  const core::Json now = parts_of(strategy_source()),
-                   before = parts_of(manifest.is_object() ? manifest.value("strategy_source", core::Json()) : core::Json());
+  const auto strategy_in = [](const core::Json& sources) {
+    return parts_of(sources.is_object() ? sources.value("strategy_source", core::Json()) : core::Json());
+  };
+  const core::Json now = strategy_in(foreign_sources()), before = strategy_in(manifest);
   std::set<std::string> changed;
   for (const auto& [name, hash] : now.items())
     if (!before.is_object() || before.value(name, core::Json()) != hash) changed.insert(name);
