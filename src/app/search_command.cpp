@@ -5,9 +5,8 @@
 
 #include "app/commands.hpp"
 #include "app/program_parser.hpp"
-#include "cli/config_file.hpp"
+#include "backend/device.hpp"
 #include "cli/described_options.hpp"
-#include "cli/flat_toml.hpp"
 #include "cli/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -15,43 +14,21 @@
 #include "search/job_array.hpp"
 #include "search/run_words.hpp"
 #include "search/search.hpp"
+#include "search/search_file.hpp"
 #include "search/search_identity.hpp"
 #include "system/cores.hpp"
 #include "system/file_replacement.hpp"
-#include "system/files.hpp"
 #include "system/folder_lock.hpp"
 #include "system/own_program.hpp"
 
 namespace paragrad::app {
 namespace {
 
-/// "; the search has --seeds", where it has an option for what it sets itself.
-std::string instead_of(const std::string& option) {
-  search::SearchArguments arguments;
-  core::OptionList list;
-  arguments.describe(list);
-  for (const core::OptionInfo& info : list.infos())
-    if (info.name == option || info.name == option + "s") return core::format("; the search has --{}", info.name);
-  return "";
-}
-
-search::Space read_space(const search::SearchArguments& arguments, CLI::App& runs) {
-  search::Space space;
-  const std::set<std::string> own = search::options_set_by_search();
-  for (const cli::ConfigEntry& entry : cli::read_flat_toml(system::read_text(arguments.file), arguments.file)) {
-    if (own.contains(entry.key) || runs.get_config_ptr()->check_lname(entry.key))
-      throw entry.error(core::format("'{}' is set by the search{}", entry.key, instead_of(entry.key)));
-    cli::option_of(runs, entry);
-    space.add(entry.key, entry.values);
-  }
-  return space;
-}
-
-search::SearchPlan plan_of(const search::SearchArguments& arguments, const search::Space& space) {
+search::SearchPlan plan_of(const search::SearchArguments& arguments, const search::Methods& methods) {
   search::SearchPlan plan;
   plan.command = arguments.command;
   plan.folder = arguments.folder;
-  plan.configurations = space.configurations(arguments.draws, arguments.draw_seed);
+  plan.configurations = methods.configurations(arguments.draws, arguments.draw_seed);
   plan.seeds = arguments.seeds;
   plan.ranks = arguments.ranks;
   plan.pauses = !arguments.rungs.empty();
@@ -62,34 +39,40 @@ search::SearchPlan plan_of(const search::SearchArguments& arguments, const searc
   return plan;
 }
 
-/// Empty if the command can read these options.
-std::string parse_error(const std::string& command, const search::Values& values, std::uint64_t seed) {
+/// Empty if the command can read these options and combine them.
+std::string refusal(const std::string& command, const search::Values& values, std::uint64_t seed) {
   std::vector<std::string> words = search::words_of_run({.command = command}, values, seed, "of-a-run", false);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   try {
-    cli::parse(*make_command(command).parser, std::span(arguments).subspan(1));
+    const cli::Command made = make_command(command);
+    cli::parse(*made.parser, std::span(arguments).subspan(1));
+    made.check();
     return "";
   } catch (const core::ConfigError& error) {
-    return error.what();
+    return cli::with_flags(error.what());
   }
 }
 
-/// Throws ConfigError, once for all runs and before the first begins, if the command cannot read the options of a run.
+/// Throws ConfigError, once for all runs and before the first begins, if the command cannot read the options of a run, or
+/// cannot combine them.
 void check_command_lines(const search::SearchArguments& arguments, const search::SearchPlan& plan) {
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
-    const std::string error = parse_error(plan.command, plan.configurations[i], plan.seeds[0]);
+    const auto& [values, method] = plan.configurations[i];
+    const std::string error = refusal(plan.command, values, plan.seeds[0]);
     if (error.empty()) continue;
-    const auto can_be_read = [&](const std::string& command) {
-      return command != plan.command && parse_error(command, plan.configurations[i], plan.seeds[0]).empty();
+    const auto takes_them = [&](const std::string& command) {
+      return command != plan.command && refusal(command, values, plan.seeds[0]).empty();
     };
-    const auto other = std::ranges::find_if(search::searchable_commands, can_be_read);
-    const std::string run = plan.configurations.size() > 1 ? core::format(" of configuration {:03}", i + 1) : "";
-    throw core::ConfigError(core::format("'{}': paragrad {} cannot read the options{}: {}{}", arguments.file, plan.command,
-                                         run, error,
-                                         other == search::searchable_commands.end()
-                                             ? std::string()
-                                             : core::format("; for runs of paragrad {0}, give --command {0}", *other)));
+    const auto other = std::ranges::find_if(search::searchable_commands, takes_them);
+    std::string advice;
+    if (other != search::searchable_commands.end())
+      advice = core::format("; for runs of paragrad {0}, give --command {0}", *other);
+    else if (method.empty() && i > 0)  // others have been read
+      advice = "; to compare methods with different options, give each a [[run]] of its own";
+    throw core::ConfigError(core::format("'{}', configuration {:03}{}: {}{}", core::printable(arguments.file), i + 1,
+                                         method.empty() ? "" : core::format(" ({})", core::printable(method)), error,
+                                         advice));
   }
 }
 
@@ -137,14 +120,22 @@ int write_jobs(const search::SearchArguments& arguments, const search::SearchPla
   return cli::success;
 }
 
+/// Whether a run of these options computes nothing, so that it has a time, but no error.
+bool only_times(const search::Configuration& configuration) {
+  const auto device = configuration.values.find("device");
+  return device != configuration.values.end() && !backend::make_device(device->second)->computes();
+}
+
 int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
   check(arguments);
   const cli::Command runs = make_command(arguments.command);
-  const search::Space space = read_space(arguments, *runs.parser);
-  arguments.has_ranges = space.has_ranges();
+  const search::Methods methods = search::read_methods(arguments.file, runs);
+  arguments.has_ranges = methods.has_ranges();
   cli::use_of(parser, arguments).check();
-  search::SearchPlan plan = plan_of(arguments, space);
+  search::SearchPlan plan = plan_of(arguments, methods);
   check_command_lines(arguments, plan);
+  if (arguments.measure == "auto")
+    arguments.measure = std::ranges::all_of(plan.configurations, only_times) ? "training_s" : "valid_error";
   const std::size_t all = plan.configurations.size() * plan.seeds.size();
   if (arguments.parts > all)
     throw core::ConfigError(core::format("the search has {} runs, too few for --parts {}", all, arguments.parts));
@@ -155,15 +146,15 @@ int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
   if (!arguments.jobs_file.empty()) return write_jobs(arguments, plan);
   if (arguments.only_rank || arguments.part > 0)
     search::check_same_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
-  if (arguments.only_rank) return search::rank_search(arguments, space, std::move(plan));
+  if (arguments.only_rank) return search::rank_search(arguments, methods, std::move(plan));
   plan.own = runs_of_part(std::max<std::size_t>(1, arguments.part), arguments.part > 0 ? arguments.parts : 1, all);
   if (arguments.part > 0) {
     const system::FolderLock lock(arguments.folder, plan.own);
-    return search::run_part_of_search(arguments, space, std::move(plan));
+    return search::run_part_of_search(arguments, methods, std::move(plan));
   }
   const system::FolderLock lock(arguments.folder);
   search::begin_search(arguments.folder, search::search_identity(arguments, plan), arguments.file);
-  return search::run_search(arguments, space, std::move(plan));
+  return search::run_search(arguments, methods, std::move(plan));
 }
 
 }  // namespace
@@ -172,13 +163,20 @@ cli::Command search_command() {
   return cli::command_of<search::SearchArguments>(
       {.name = "search",
        .description = "Run a grid of options, random draws and seeds, several runs at a time, and rank the configurations.\n"
+                      "Methods that need different options are compared with [[run]] in the file, each at its own best.\n"
                       "If it is interrupted, the same command continues it: finished runs are not run again.",
        .examples = "printf 'data = \"frames.h5\"\\nmodel = \"40-64-120:relu\"\\nepochs = 2\\nworkers = 4\\nplatform = "
                    "\"k40m-fdr\"\\n"
                    "strategy = [\"bmuf\", \"model_averaging\"]\\nlearning-rate = \"0.01..0.3 log\"\\n' > search.toml\n"
                    "paragrad search search.toml --draws 3 --seeds 1,2 --out searches/grid\n"
                    "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving\n"
-                   "paragrad search search.toml --draws 3 --out searches/array --write-jobs array.sbatch"},
+                   "paragrad search search.toml --draws 3 --out searches/array --write-jobs array.sbatch\n"
+                   "printf 'data = \"frames.h5\"\\nmodel = \"40-64-120:relu\"\\nepochs = 2\\nworkers = 4\\nplatform = "
+                   "\"k40m-fdr\"\\n"
+                   "[[run]]\\nname = \"BMUF\"\\nstrategy = \"bmuf\"\\nlearning-rate = [0.02, 0.05]\\n"
+                   "[[run]]\\nname = \"1 bit\"\\nstrategy = \"data_parallel\"\\ngradient-bits = 1\\nlearning-rate = [0.05, "
+                   "0.1]\\n' > methods.toml\n"
+                   "paragrad search methods.toml --seeds 1,2 --out searches/methods"},
       [](search::SearchArguments& arguments, const CLI::App& parser) { return search_runs(arguments, parser); });
 }
 

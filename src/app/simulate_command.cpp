@@ -159,17 +159,26 @@ void check_failures(const SimulationArguments& arguments, bool computes) {
                             ", and a timeline would show the time since the last failure only: leave out --timeline");
 }
 
-int run(SimulationArguments& arguments, const CLI::App& parser) {
+/// Settles the options, or throws ConfigError if they cannot be combined.
+cli::OptionUse settled(SimulationArguments& arguments, const CLI::App& parser) {
   runs::TrainingArguments& training = arguments.training;
-  worlds::SimWorld world(arguments.world, training.device, training.workers_per_node);
+  runs::resolve(training);
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(arguments, computes);
   training.options.computes = computes;
-  const cli::OptionUse use = cli::use_of(parser, arguments);
+  cli::OptionUse use = cli::use_of(parser, arguments);
   runs::settle(use, training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
+  return use;
+}
+
+int run(SimulationArguments& arguments, const CLI::App& parser) {
+  runs::TrainingArguments& training = arguments.training;
+  const cli::OptionUse use = settled(arguments, parser);
+  const bool computes = training.options.computes;
+  worlds::SimWorld world(arguments.world, training.device, training.workers_per_node);
   const int workers = arguments.world.workers;
   const double given = arguments.world.device_rate.samples_per_s;
   const double samples_per_s = given > 0 ? given : worlds::rate_of_model(world.platform(), training.options);
@@ -212,10 +221,8 @@ cli::Command simulate_command() {
                     "paragrad simulate --device meta --workers 64 --platform sim/platforms/p100-edr-nvlink.toml \\\n"
                     "    --model zoo:resnet50 --train-samples 1281167 --minibatch 4096 --strategy data_parallel \\\n"
                     "    --epochs 1 --max-blocks 1 --max-steps 2");
-  return {parser, [arguments, parser] {
-            runs::resolve(arguments->training);
-            return run(*arguments, *parser);
-          }};
+  return {parser, [arguments, parser] { return run(*arguments, *parser); },
+          [arguments, parser] { settled(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

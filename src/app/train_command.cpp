@@ -65,14 +65,21 @@ std::string config_of(const cli::OptionUse& use, int workers, int servers) {
   return config;
 }
 
-int run(RealArguments& real, const CLI::App& parser) {
+/// Settles the options, or throws ConfigError if they cannot be combined.
+cli::OptionUse settled(RealArguments& real, const CLI::App& parser) {
   runs::TrainingArguments& arguments = real.training;
-  const worlds::RankFacts facts = worlds::facts_of(parser.get_name(), real);  // as given
   runs::resolve(arguments);
   runs::require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
-  const cli::OptionUse use = cli::use_of(parser, real);
+  cli::OptionUse use = cli::use_of(parser, real);
   runs::settle(use, arguments);
+  return use;
+}
+
+int run(RealArguments& real, const CLI::App& parser) {
+  runs::TrainingArguments& arguments = real.training;
+  const worlds::RankFacts facts = worlds::facts_of(parser.get_name(), real);  // as given
+  const cli::OptionUse use = settled(real, parser);
   const int servers = runs::servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world = worlds::make_real_world(
       facts, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
@@ -99,7 +106,8 @@ cli::Command train_command() {
                     "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two\n"
                     "mpiexec -n 3 paragrad train --workers 8 --strategy bmuf --blocks 5 \\\n"
                     "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/three-ranks");
-  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
+  return {parser, [arguments, parser] { return run(*arguments, *parser); },
+          [arguments, parser] { settled(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

@@ -24,6 +24,9 @@ enum ExitCode : int {
 struct Command {
   std::shared_ptr<CLI::App> parser;
   std::function<int()> run;
+
+  /// Where the command has one: throws ConfigError, and reads no data, if the options that were read cannot be combined.
+  std::function<void()> check{};
 };
 
 /// An option parser with this program's conventions: flat keys, the same on the command line and in the --config file;

@@ -141,7 +141,7 @@ class Text {
     const std::size_t value = value_in(text);
     const std::string_view key = trimmed(text.substr(0, value == 0 ? 0 : value - 1));
     const bool twice = error.reason.find("cannot redefine") != std::string::npos;
-    for (int before = 1; twice && !key.empty() && before < error.line; ++before)
+    for (int before = error.line - 1; twice && !key.empty() && before > 0; --before)
       if (const std::string_view other = line(static_cast<std::size_t>(before));
           value_in(other) > 0 && trimmed(other.substr(0, value_in(other) - 1)) == key)
         return core::format("'{}' is already set in line {}", key, before);
@@ -217,6 +217,19 @@ bool has_table(const toml::node& node) {
          (list != nullptr && std::ranges::any_of(*list, [](const toml::node& one) { return one.is_table(); }));
 }
 
+/// The keys of a table in their order.
+std::vector<ConfigEntry> entries_of(const Text& lines, const toml::table& table, const std::string& file) {
+  std::vector<ConfigEntry> entries;
+  for (const auto& [key, node] : table) {
+    const std::size_t line = key.source().begin.line;
+    const std::string name(key.str());
+    if (has_table(node)) throw lines.error(line, core::format("'{}' is not 'key = value'", lines.line(line)));
+    entries.push_back({file, static_cast<int>(line), name, values_of(lines, name, node), node.is_array()});
+  }
+  std::ranges::sort(entries, {}, &ConfigEntry::line);
+  return entries;
+}
+
 /// The value if it is a number, exactly.
 template <class T>
 std::optional<T> number_in(const std::string& text) {
@@ -231,16 +244,26 @@ core::ConfigError ConfigEntry::error(const std::string& what) const {
 
 std::vector<ConfigEntry> read_flat_toml(std::string_view text, const std::string& file) {
   const Text lines(text, file);
-  const toml::table table = lines.parsed();
-  std::vector<ConfigEntry> entries;
-  for (const auto& [key, node] : table) {
-    const std::size_t line = key.source().begin.line;
-    const std::string name(key.str());
-    if (has_table(node)) throw lines.error(line, core::format("'{}' is not 'key = value'", lines.line(line)));
-    entries.push_back({file, static_cast<int>(line), name, values_of(lines, name, node), node.is_array()});
+  return entries_of(lines, lines.parsed(), file);
+}
+
+ConfigTables read_tables(std::string_view text, const std::string& file, std::string_view name) {
+  const Text lines(text, file);
+  toml::table keys = lines.parsed();
+  ConfigTables found;
+  if (const toml::array* const tables = keys[name].as_array(); tables != nullptr && has_table(*tables)) {
+    for (const toml::node& one : *tables) {
+      const std::size_t line = one.source().begin.line;
+      if (!one.is_table() || !lines.line(line).starts_with("[["))
+        throw lines.error(line, core::format("write each '{}' as a table that begins with a line [[{}]]", name, name));
+      found.tables.push_back({static_cast<int>(line), entries_of(lines, *one.as_table(), file)});
+    }
+    keys.erase(name);
+  } else if (keys[name].is_table()) {
+    throw lines.error(keys[name].node()->source().begin.line, core::format("write [[{}]], with two brackets", name));
   }
-  std::ranges::sort(entries, {}, &ConfigEntry::line);
-  return entries;
+  found.keys = entries_of(lines, keys, file);
+  return found;
 }
 
 std::string as_toml(const std::string& value, bool is_number) {

@@ -23,6 +23,19 @@ struct ConfigEntry {
 /// lists, and for dates. A line that lacks quotation marks is shown with them.
 std::vector<ConfigEntry> read_flat_toml(std::string_view text, const std::string& file);
 
+/// A file of keys, followed by tables of one name, [[name]].
+struct ConfigTables {
+  std::vector<ConfigEntry> keys;  ///< before the tables
+  struct Table {
+    int line = 0;
+    std::vector<ConfigEntry> keys;
+  };
+  std::vector<Table> tables;
+};
+
+/// As read_flat_toml(), of a file that may have [[name]].
+ConfigTables read_tables(std::string_view text, const std::string& file, std::string_view name);
+
 /// A value as TOML: a number or true, false, inf or nan as it is, other texts as strings. is_number: of an option that takes
 /// numbers, whose ".5" becomes 0.5.
 std::string as_toml(const std::string& value, bool is_number = false);

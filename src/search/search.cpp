@@ -35,11 +35,16 @@ double value_of(const RunRecord& record, const std::string& measure) {
   return record.failure.empty() ? number_in(record.values, measure) : NAN;
 }
 
+/// Of a result, or of the record of an epoch.
+double training_s_of(const RunRecord& record) {
+  return number_in(record.values, record.values.contains("training_s") ? "training_s" : "time_s");
+}
+
 class Search {
  public:
-  Search(const SearchArguments& arguments, const search::Space& space, SearchPlan plan)
+  Search(const SearchArguments& arguments, const Methods& methods, SearchPlan plan)
       : arguments_(arguments),
-        varied_(space.varied()),
+        varied_(methods.varied()),
         plan_(std::move(plan)),
         stopped_after_(plan_.configurations.size(), 0),
         runs_(plan_, [this](const std::string& run, const RunRecord& record) { report(run, record); }) {}
@@ -76,8 +81,11 @@ class Search {
   };
 
   std::string description() const {
-    return core::format("{} configurations, {} seed{}", plan_.configurations.size(), plan_.seeds.size(),
-                        plan_.seeds.size() == 1 ? "" : "s");
+    std::set<std::string> methods;
+    for (const Configuration& one : plan_.configurations) methods.insert(one.method);
+    return core::format("{}{} configurations, {} seed{}",
+                        methods.size() > 1 ? core::format("{} methods, ", methods.size()) : "", plan_.configurations.size(),
+                        plan_.seeds.size(), plan_.seeds.size() == 1 ? "" : "s");
   }
 
   /// Trains the configurations from rung to rung, as far as other processes have come with their runs.
@@ -126,7 +134,7 @@ class Search {
       for (const std::uint64_t seed : plan_.seeds) {
         Spent& so_far = spent_[{configuration, seed}];
         const RunRecord record = runs_.record(configuration, seed, rung);
-        const double reached_s = number_in(record.values, record.values.contains("training_s") ? "training_s" : "time_s");
+        const double reached_s = training_s_of(record);
         if (std::isnan(reached_s)) continue;  // it failed before its first record
         stage.push_back(reached_s - so_far.training_s);
         so_far = {reached_s, record.epoch};
@@ -144,6 +152,7 @@ class Search {
       fmt::print("{}  {} {}{}{}\n", run, arguments_.measure,
                  std::isnan(value)                       ? "-"
                  : arguments_.measure.ends_with("error") ? core::format("{:.2f} %", 100 * value)
+                 : arguments_.measure.ends_with("_s")    ? core::format_quantity(value, core::Unit::time)
                                                          : core::format("{:.4g}", value),
                  record.finished ? "" : core::format(" after epoch {}", record.epoch),
                  record.remark.empty() ? "" : core::format(" ({})", record.remark));
@@ -177,7 +186,9 @@ class Search {
   SearchedConfiguration searched(std::size_t configuration) const {
     SearchedConfiguration found;
     found.name = core::format("{:03}", configuration + 1);
-    for (const std::string& option : varied_) found.values.push_back(plan_.configurations[configuration].at(option));
+    const auto& [values, method] = plan_.configurations[configuration];
+    found.method = method;
+    for (const std::string& option : varied_) found.values.push_back(values.contains(option) ? values.at(option) : "");
     found.to_the_end = stopped_after_[configuration] == 0;
     for (const std::uint64_t seed : plan_.seeds) {
       const RunRecord record = runs_.record(configuration, seed, stopped_after_[configuration]);
@@ -185,13 +196,15 @@ class Search {
       found.to_the_end = found.to_the_end && (record.finished || !record.failure.empty());
       found.measures.push_back(value_of(record, arguments_.measure));
       found.test_errors.push_back(value_of(record, "test_error"));
+      found.sent_bytes.push_back(record.failure.empty() ? record.sent_bytes : NAN);
+      found.training_s.push_back(record.failure.empty() ? training_s_of(record) : NAN);
       found.remarks.push_back(record.remark);
     }
     return found;
   }
 
   int finish() const {
-    std::vector<SearchedConfiguration> all;
+    Searched all;
     for (std::size_t configuration = 0; configuration < plan_.configurations.size(); ++configuration)
       all.push_back(searched(configuration));
     rank(all);
@@ -214,10 +227,18 @@ class Search {
                                   : core::format("every configuration failed; the first: {}", failure));
     }
     print_cost();
-    fmt::print("{}", search_table(varied_, arguments_.measure, all));
+    fmt::print("{}", search_table(varied_, arguments_.measure, all, Spread::deviation));
+    print_methods(all);
     fmt::print("best by {}: {}/{}-s{}\n", arguments_.measure, core::printable(plan_.folder), all[0].name, plan_.seeds[0]);
     require_no_refusal(all);
     return cli::success;
+  }
+
+  void print_methods(const Searched& ranked) const {
+    const Searched best = best_of_methods(ranked);
+    if (best[0].method.empty()) return;
+    fmt::print("\nbest of each method{}\n{}\n", plan_.seeds.size() > 1 ? "; ±: 95 % confidence interval of the mean" : "",
+               search_table(varied_, arguments_.measure, best, Spread::interval));
   }
 
   /// The others are ranked all the same.
@@ -291,16 +312,16 @@ class Search {
 
 }  // namespace
 
-int run_search(const SearchArguments& arguments, const search::Space& space, SearchPlan plan) {
-  return Search(arguments, space, std::move(plan)).run();
+int run_search(const SearchArguments& arguments, const Methods& methods, SearchPlan plan) {
+  return Search(arguments, methods, std::move(plan)).run();
 }
 
-int run_part_of_search(const SearchArguments& arguments, const search::Space& space, SearchPlan plan) {
-  return Search(arguments, space, std::move(plan)).run_part();
+int run_part_of_search(const SearchArguments& arguments, const Methods& methods, SearchPlan plan) {
+  return Search(arguments, methods, std::move(plan)).run_part();
 }
 
-int rank_search(const SearchArguments& arguments, const search::Space& space, SearchPlan plan) {
-  return Search(arguments, space, std::move(plan)).only_rank();
+int rank_search(const SearchArguments& arguments, const Methods& methods, SearchPlan plan) {
+  return Search(arguments, methods, std::move(plan)).only_rank();
 }
 
 }  // namespace paragrad::search

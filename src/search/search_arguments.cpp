@@ -19,8 +19,8 @@ void SearchArguments::describe(core::OptionList& list) {
               "number of draws from the ranges; every combination of the grid gets the same draws")
       .when(has_ranges, needs_range);
   list.number("draw-seed", draw_seed, core::any_seed, "random seed of the draws").when(has_ranges, needs_range);
-  list.choice("measure", measure, {"valid_error", "valid_loss", "train_error", "train_loss"},
-              "score of a run; the lowest mean over the seeds is best");
+  list.choice("measure", measure, {"auto", "valid_error", "valid_loss", "train_error", "train_loss", "training_s"},
+              "score of a run; the lowest mean over the seeds is best (auto: valid_error or, of timing runs, training_s)");
   list.numbers("rungs", rungs, {.least = 1, .most = 1000000},
                "epochs after which only the best configurations go on (successive halving)");
   list.number("keep", keep, {.least = 0, .most = 1, .without_least = true},

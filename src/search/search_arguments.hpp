@@ -17,7 +17,7 @@ struct SearchArguments {
   std::vector<std::uint64_t> seeds{1};
   std::size_t draws = 8;
   std::uint64_t draw_seed = 1;
-  std::string measure = "valid_error";
+  std::string measure = "auto";
   std::vector<int> rungs;
   double keep = 0.5;
   int jobs = 0;

@@ -40,8 +40,8 @@ std::optional<std::string> digest_of(const std::string& option, const std::strin
 core::Json content_of(const SearchPlan& plan) {
   core::Json digests = core::Json::object();
   std::set<std::pair<std::string, std::string>> seen;
-  for (const search::Values& configuration : plan.configurations)
-    for (const auto& [option, value] : configuration)
+  for (const Configuration& configuration : plan.configurations)
+    for (const auto& [option, value] : configuration.values)
       for (const std::uint64_t seed : plan.seeds)
         if (const std::string one = with_seed(value, seed); seen.emplace(option, one).second)
           if (const auto digest = digest_of(option, one)) digests[one] = *digest;

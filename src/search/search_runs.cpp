@@ -41,28 +41,35 @@ std::optional<int> epochs_in(const core::Json& json, const char* key) {
   return std::in_range<int>(epochs) ? std::optional(static_cast<int>(epochs)) : std::nullopt;
 }
 
-/// The last record of each epoch of the training, not of its pretraining; a line that is damaged or still being written is
-/// left out.
-std::optional<core::Json> record_of_epoch(const std::string& folder, int epoch) {
+/// NAN if there is no such number.
+double number_in(const core::Json& json, const char* key) {
+  return json.is_object() && json.contains(key) && json.at(key).is_number() ? json.at(key).get<double>() : NAN;
+}
+
+/// What is recorded of the training, not of its pretraining, up to the epoch (0: the last one). A line that is damaged or
+/// still being written is left out.
+RunRecord recorded(const std::string& folder, int epoch) {
   std::ifstream lines(folder + "/metrics.jsonl");
-  std::optional<core::Json> found;
+  RunRecord found;
+  double sent = 0;
   for (std::string line; std::getline(lines, line);) {
     core::Json record = core::parse_json_or_discard(line);
     const auto of = epochs_in(record, "epoch");
     if (!of || record.contains("phase")) continue;
-    if (epoch == 0 || *of == epoch) found = std::move(record);
+    sent += number_in(record, "sent_bytes");
+    if (epoch != 0 && *of != epoch) continue;
+    found.values = std::move(record);
+    found.epoch = *of;
+    found.sent_bytes = sent;
   }
   return found;
 }
 
 std::string remark_on(const RunRecord& record, const std::optional<core::Json>& manifest) {
   if (!record.failure.empty()) return manifest ? "failed" : "refused";
-  const auto number = [](const core::Json& json, const char* key) {
-    return json.is_object() && json.contains(key) && json.at(key).is_number() ? json.at(key).get<double>() : NAN;
-  };
   const double without_learning =
-      manifest && manifest->is_object() ? number(manifest->value("run", core::Json()), "loss_without_learning") : NAN;
-  return number(record.values, "train_loss") > without_learning ? "diverged or too short" : "";
+      manifest && manifest->is_object() ? number_in(manifest->value("run", core::Json()), "loss_without_learning") : NAN;
+  return number_in(record.values, "train_loss") > without_learning ? "diverged or too short" : "";
 }
 
 /// Without the program's name.
@@ -134,19 +141,16 @@ std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std
   if (plan_.ranks > 0) command = {"mpiexec", "-n", core::format("{}", plan_.ranks)};
   command.push_back(system::own_program());
   const std::string folder = path(configuration, seed);
-  const auto words = words_of_run(plan_, plan_.configurations[configuration], seed, folder, fs::exists(folder + "/state"));
+  const auto words =
+      words_of_run(plan_, plan_.configurations[configuration].values, seed, folder, fs::exists(folder + "/state"));
   command.insert(command.end(), words.begin(), words.end());
   return command;
 }
 
 RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int epoch) const {
   const std::string folder = path(configuration, seed);
-  RunRecord record;
+  RunRecord record = recorded(folder, epoch);
   if (fs::exists(folder + ".failure")) record.failure = system::read_text(folder + ".failure");
-  if (const auto found = record_of_epoch(folder, epoch)) {
-    record.values = *found;
-    record.epoch = found->at("epoch");
-  }
   const auto manifest = read_json(folder + "/manifest.json");
   record.finished = manifest && manifest->contains("finished");
   if (record.finished && (epoch == 0 || record.epoch == 0)) {  // a run may end before the epoch
@@ -156,6 +160,7 @@ RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int 
       throw core::ConfigError(
           core::format("'{}/manifest.json' is damaged: remove the folder, and the run is repeated", folder));
     record.epoch = *epochs;
+    record.sent_bytes = number_in(record.values, "sent_bytes");
   }
   record.remark = remark_on(record, manifest);
   return record;
@@ -170,7 +175,7 @@ bool SearchRuns::is_over(Job& job, int epoch) const {
   const std::string folder = path(job.configuration, job.seed);
   const auto code = job.process.exit_code();
   if (!code) {
-    if (epoch == 0 || !record_of_epoch(folder, epoch)) return false;
+    if (epoch == 0 || recorded(folder, epoch).epoch == 0) return false;
     job.process.end();
     return true;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -7,15 +8,15 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "search/space.hpp"
+#include "search/methods.hpp"
 
 namespace paragrad::search {
 
 /// What the runs of a search have in common.
 struct SearchPlan {
-  std::string command = "simulate";              ///< of this program
-  std::string folder{};                          ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
-  std::vector<search::Values> configurations{};  ///< "{seed}" in a value stands for the run's seed
+  std::string command = "simulate";             ///< of this program
+  std::string folder{};                         ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
+  std::vector<Configuration> configurations{};  ///< "{seed}" in a value stands for the run's seed
   std::vector<std::uint64_t> seeds{};
   std::vector<std::size_t> own{};  ///< numbers from 0, in the order of run_names(), of the runs that this process executes
   int jobs = 1;                    ///< runs at a time
@@ -35,8 +36,9 @@ std::vector<std::string> run_names(const SearchPlan& plan);
 
 /// What is known of a run.
 struct RunRecord {
-  core::Json values;  ///< of the last epoch reached or, if `finished`, of the result; an object, or null
-  int epoch = 0;      ///< last epoch that is recorded
+  core::Json values;        ///< of the last epoch reached or, if `finished`, of the result; an object, or null
+  int epoch = 0;            ///< last epoch that is recorded
+  double sent_bytes = NAN;  ///< so far, by a worker on average; NAN if it is not known
   bool finished = false;
   std::string failure;  ///< the run's error message; empty if it did not fail
 

@@ -3,35 +3,36 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "core/sample.hpp"
+#include "core/units.hpp"
 
 namespace paragrad::search {
 namespace {
 
+constexpr std::string_view time_measure = "training_s";
+
 using TableRow = std::vector<std::string>;
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+/// Of an error in percent, of a loss with four digits; "-" if it is unknown.
+std::string cell_of(const std::vector<double>& values, bool is_error, Spread spread) {
+  const double mean = core::mean_of(values), scale = is_error ? 100 : 1;
+  if (std::isnan(mean)) return "-";
+  const double around = scale * (spread == Spread::interval ? core::half_width_95(values) : core::deviation_of(values));
+  std::string cell = is_error ? core::format("{:.2f}", scale * mean) : core::format("{:.4g}", mean);
+  if (!std::isnan(around)) cell += is_error ? core::format(" ± {:.2f}", around) : core::format(" ± {:.2g}", around);
+  return is_error ? cell + " %" : cell;
 }
 
-/// Of an error in percent, of a loss with four digits; "-" if it is unknown.
-std::string cell_of(const std::vector<double>& values, bool is_error) {
-  const double mean = mean_of(values), scale = is_error ? 100 : 1;
-  if (std::isnan(mean)) return "-";
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  std::string cell = is_error ? core::format("{:.2f}", scale * mean) : core::format("{:.4g}", mean);
-  if (values.size() > 1) {
-    const double deviation = scale * std::sqrt(squares / static_cast<double>(values.size() - 1));
-    cell += is_error ? core::format(" ± {:.2f}", deviation) : core::format(" ± {:.2g}", deviation);
-  }
-  return is_error ? cell + " %" : cell;
+std::string quantity_of(const std::vector<double>& values, core::Unit unit) {
+  const double mean = core::mean_of(values);
+  return std::isnan(mean) ? "-" : core::format_quantity(mean, unit);
 }
 
 /// Characters of UTF-8.
@@ -67,10 +68,10 @@ std::string aligned(const std::vector<TableRow>& lines) {
 
 }  // namespace
 
-double SearchedConfiguration::score() const { return mean_of(measures); }
-double SearchedConfiguration::test_error() const { return mean_of(test_errors); }
+double SearchedConfiguration::score() const { return core::mean_of(measures); }
+double SearchedConfiguration::test_error() const { return core::mean_of(test_errors); }
 
-void rank(std::vector<SearchedConfiguration>& configurations) {
+void rank(Searched& configurations) {
   std::ranges::stable_sort(configurations, {}, [](const SearchedConfiguration& one) {
     const double score = one.score();
     const bool failed = std::isnan(score);
@@ -78,35 +79,56 @@ void rank(std::vector<SearchedConfiguration>& configurations) {
   });
 }
 
-core::Json search_json(const std::vector<std::string>& options, const std::string& measure,
-                       const std::vector<SearchedConfiguration>& configurations) {
+Searched best_of_methods(const Searched& ranked) {
+  Searched best;
+  for (const SearchedConfiguration& one : ranked)
+    if (std::ranges::find(best, one.method, &SearchedConfiguration::method) == best.end()) best.push_back(one);
+  return best;
+}
+
+core::Json search_json(const std::vector<std::string>& options, const std::string& measure, const Searched& configurations) {
   core::Json found = core::Json::array();
   for (const SearchedConfiguration& one : configurations) {
     core::Json values = core::Json::object();
-    for (std::size_t i = 0; i < options.size(); ++i) values[options[i]] = one.values[i];
-    found.push_back({{"run", one.name},
-                     {"options", values},
-                     {"epochs", one.epochs},
-                     {"to_the_end", one.to_the_end},
-                     {measure, one.measures},
-                     {"test_error", one.test_errors},
-                     {"remarks", one.remarks}});
+    for (std::size_t i = 0; i < options.size(); ++i)
+      if (!one.values[i].empty()) values[options[i]] = one.values[i];
+    core::Json line{{"run", one.name},
+                    {"options", values},
+                    {"epochs", one.epochs},
+                    {"to_the_end", one.to_the_end},
+                    {measure, one.measures},
+                    {"test_error", one.test_errors},
+                    {"sent_bytes", one.sent_bytes},
+                    {"training_s", one.training_s},
+                    {"remarks", one.remarks}};
+    if (!one.method.empty()) line["method"] = one.method;
+    found.push_back(std::move(line));
   }
   return found;
 }
 
-std::string search_table(const std::vector<std::string>& options, const std::string& measure,
-                         const std::vector<SearchedConfiguration>& configurations) {
-  const bool with_remarks = std::ranges::any_of(configurations, [](const auto& one) { return !remarks_on(one).empty(); });
+std::string search_table(const std::vector<std::string>& options, const std::string& measure, const Searched& configurations,
+                         Spread spread) {
+  const auto any = [&](const auto& has) { return std::ranges::any_of(configurations, has); };
+  const bool with_methods = any([](const auto&one) { return !one.method.empty(); }),
+             with_remarks = any([](const auto&one) { return !remarks_on(one).empty(); });
   std::vector<TableRow> lines{{"run"}};
+  if (with_methods) lines[0].push_back("method");
   lines[0].insert(lines[0].end(), options.begin(), options.end());
-  lines[0].insert(lines[0].end(), {"epochs", measure, "test_error"});
+  const bool by_time = measure == time_measure;  // which is a column of its own
+  lines[0].push_back("epochs");
+  if (!by_time) lines[0].insert(lines[0].end(), {measure, "test_error"});
+  lines[0].insert(lines[0].end(), {"sent", "time"});
   if (with_remarks) lines[0].push_back("remark");
   for (const SearchedConfiguration& one : configurations) {
     TableRow line{one.name};
-    for (const std::string& value : one.values) line.push_back(core::printable(value));
-    line.insert(line.end(), {core::format("{}", one.epochs), cell_of(one.measures, measure.ends_with("error")),
-                             cell_of(one.test_errors, true)});
+    if (with_methods) line.push_back(core::printable(one.method));
+    for (const std::string& value : one.values) line.push_back(value.empty() ? "-" : core::printable(value));
+    line.push_back(core::format("{}", one.epochs));
+    if (!by_time)
+      line.insert(line.end(),
+                  {cell_of(one.measures, measure.ends_with("error"), spread), cell_of(one.test_errors, true, spread)});
+    line.insert(line.end(), {quantity_of(one.sent_bytes, core::Unit::bytes), quantity_of(one.training_s, core::Unit::time)});
     if (with_remarks) line.push_back(remarks_on(one));
     lines.push_back(std::move(line));
   }

@@ -144,7 +144,7 @@ class Plot(CliTest):
                   "print(json.dumps(said))")
         mixed, column = self.python("\n" + script, self.sgd[0], self.bmuf[0])
         self.assertIn("are both named 'a', but their seed is not the only difference", mixed)
-        self.assertRegex(column, "unknown y 'errors'; known: error, loss, train_error, train_loss; columns of these runs: .*valid_error")
+        self.assertRegex(column, "unknown y 'errors'; known: error, loss, accuracy, train_error, train_loss; columns of these runs: .*valid_error")
 
     def test_runs_that_differ_in_their_seed_are_one_curve_with_a_band_and_curves_come_in_the_order_of_the_runs(self):
         svg = self.plot(self.bmuf[0], *self.sgd, *self.bmuf[1:])
@@ -223,6 +223,32 @@ class Plot(CliTest):
             metrics.write_text("")
         self.assert_refused(run("plot", search), "no run of the search", "has recorded anything yet")
 
+    def test_the_best_configuration_of_each_method_is_drawn_under_its_name(self):
+        options, search = self.folder / "methods.toml", self.folder / "methods"
+        options.write_text(f'data = "{self.data}"\nmodel = "8-6"\nworkers = 2\nplatform = "{PLATFORM}"\nblocks = 2\nepochs = 2\n'
+                           '[[run]]\nname = "all, at once"\nstrategy = "data_parallel"\nlearning-rate = [0.001, 0.1]\n'
+                           '[[run]]\nstrategy = "bmuf"\nlearning-rate = [0.001, 0.1]\n[[run]]\nname = "none"\nstrategy = "bmuf"\n'
+                           'model = "9-6"\nlearning-rate = 0.1\n')
+        self.assertEqual(run("search", options, "--seeds", "1,2", "--out", search).returncode, 2)  # the data have 8 features
+        best = json.loads((search / "results.json").read_text())["configurations"]
+        names = [{"all, at once": "all, at once", "bmuf": "bmuf"}[one["method"]] for one in best if one["options"]["learning-rate"] == "0.1"
+                 and one["method"] != "none"]
+        svg = self.plot(search, "--best", "--x", "bytes", "--title", "Each at its best", out="best.svg")
+        self.assertEqual([text for text in texts(svg) if "seeds)" in text], [f"{name} (2 seeds)" for name in names])
+        self.assertIn("Each at its best", texts(svg))
+        self.assertIn("Wide", texts(self.plot(*self.sgd[:1], *self.bmuf[:1], "--names", "Wide,Flat", out="names.svg")))
+
+    def test_accuracy_is_what_the_error_leaves(self):
+        ys, errors = self.python("y = lambda of: list(plot(sys.argv[1], of).axes[0].lines[0].get_ydata()); "
+                                 "print(json.dumps([y('accuracy'), y('error')]))", self.sgd[0])
+        for accuracy, error in zip(ys, errors, strict=True):
+            self.assertAlmostEqual(accuracy, 100 - error)
+
+    def test_a_pdf_has_the_figure_and_the_same_runs_give_the_same_bytes(self):
+        one, other = (self.plot(*self.sgd, out=f"{name}.pdf").read_bytes() for name in ("one", "other"))
+        self.assertEqual(one, other)
+        self.assertEqual(one[:5], b"%PDF-")
+
     def test_clocks_are_not_mixed(self):
         self.assert_refused(run("plot", self.real, self.sgd[0], "--x", "time"), "real' are not", "sgd-1' are simulated")
         self.assertIn("world=simulation", labels(self.plot(self.real, self.sgd[0]))[1])
@@ -237,7 +263,8 @@ class Plot(CliTest):
             ([self.folder], "is not a run folder: it has no manifest.json"), ([elsewhere], "not the folder of a training"),
             ([self.timed], "timed' has no validation error"), ([sgd, sgd], "sgd-1' is given twice"),
             ([sgd, "--y", "errors"], "--y: 'errors'", "train_loss"), ([sgd, "--x", "t"], "--x: 't'", "epochs, time, bytes"),
-            ([sgd, "--out", f"{self.folder}/a.svg,b.pdf"], "'b.pdf'", ".svg or .png"),
+            ([sgd, "--out", f"{self.folder}/a.svg,b.jpg"], "'b.jpg'", ".svg, .pdf or .png"),
+            ([sgd, "--names", "a,b"], "a name for each curve, 1 in all, not 2"), ([sgd, "--best"], "sgd-1' is not the folder of a search"),
             ([sgd, "--out", f"{self.folder}/none/a.svg"], "cannot write", "No such file or directory"), ([], "runs is required"),
         ):
             with self.subTest(arguments=arguments):

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import time
 import tomllib
@@ -39,6 +40,9 @@ class Search(CliTest):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
+    def results(self) -> dict:
+        return json.loads((self.out / "results.json").read_text())
+
     def manifest(self, name: str) -> dict:
         return json.loads((self.out / name / "manifest.json").read_text())
 
@@ -64,7 +68,7 @@ class Search(CliTest):
         errors = [100 * self.manifest(f"{rows[0][0]}-s{seed}")["result"]["valid_error"] for seed in (1, 2)]
         deviation = abs(errors[0] - errors[1]) / 2 ** 0.5
         self.assertEqual(rows[0][4], f"{sum(errors) / 2:.2f} ± {deviation:.2f} %")
-        results = json.loads((self.out / "results.json").read_text())
+        results = self.results()
         spent = [self.manifest(f"{row[0]}-s{seed}")["result"]["training_s"] for row in rows for seed in (1, 2)]
         of_all = self.manifest("")["result"]
         self.assertAlmostEqual(of_all["training_s"], sum(spent))
@@ -197,11 +201,17 @@ class Search(CliTest):
                 finished = self.finished()
                 again = self.search(*same).stdout
                 self.assertEqual((self.finished(), re.findall(r"^\d{3}-s\d", again, re.MULTILINE)), (finished, []))
-                array = json.loads((self.out / "results.json").read_text())
+                array = self.results()
                 self.out = self.folder / f"local {number}"
                 local = self.search(*same).stdout
+                here = self.results()
+                if "--rungs" in words:  # when a run was paused can be seen in its time
+                    for results in (array, here):
+                        for one in results["configurations"]:
+                            del one["training_s"]
+                    ranked, local = (re.sub(r"  \S+s$", "", table, flags=re.MULTILINE) for table in (ranked, local))
                 self.assertEqual(self.table(ranked), self.table(local))
-                self.assertEqual(json.loads((self.out / "results.json").read_text()), array)
+                self.assertEqual(here, array)
 
     def test_runs_of_a_part_belong_to_it_while_it_runs(self):
         self.write(epochs="100000", **{"checkpoint-every": "50"})
@@ -220,12 +230,12 @@ class Search(CliTest):
         process.wait()
 
     def test_a_part_whose_run_fails_says_so_and_tries_it_again(self):
-        self.write(strategy='["nonsense", "model_averaging"]', **{"learning-rate": "0.1"})
+        self.write(strategy="model_averaging", model='["7-12-6:sigmoid", "8-12-6:sigmoid"]', **{"learning-rate": "0.1"})
         self.search("--write-jobs", self.folder / "array.sbatch")
         for _ in range(2):
             failed = run("search", self.file, "--out", self.out, "--part", "1")
-            self.assert_refused(failed, "1 of the 1 runs of part 1 failed", "unknown strategy 'nonsense'")
-            self.assertRegex(failed.stdout, "001-s1  .*unknown strategy")
+            self.assert_refused(failed, "1 of the 1 runs of part 1 failed", "8 features")
+            self.assertRegex(failed.stdout, "001-s1  .*8 features")
         self.search("--part", "2")
         before = {path: path.read_bytes() for path in self.out.glob("*.failure")}
         ranked = self.table(self.search("--only-rank", status=2).stdout)
@@ -271,24 +281,101 @@ class Search(CliTest):
         self.assertEqual([row[2] for row in rows], ["4", "4"])
         self.assertLess(float(rows[0][3].split()[0]), float(rows[1][3].split()[0]))
 
-    def test_combinations_that_are_refused_are_reported_once_are_last_and_change_the_exit_status(self):
-        self.write(**{"learning-rate": "[0.1, 0.2]", "block-momentum": "[0.5, 0.9]"})  # which model_averaging does not have
-        done = self.search(status=2)
-        self.assertEqual(len(re.findall(r"^\d{3}-s1  --block-momentum is an option of", done.stdout, re.MULTILINE)), 1)
-        self.assertEqual(len(re.findall(r"^\d{3}-s1  the same as \d{3}-s1$", done.stdout, re.MULTILINE)), 3)
-        self.assertEqual([row[-1] == "refused" for row in self.table(done.stdout)], [False] * 4 + [True] * 4)
-        self.assertRegex(done.stdout, r"best by valid_error: \S+\n$")
-        self.assertRegex(done.stderr, r"^paragrad: 4 of 8 runs were refused, as their options cannot be combined, and are not ranked; the first: "
-                                      r"\d{3}-s1: --block-momentum is an option of .*\n$")
-        results = json.loads((self.out / "results.json").read_text())
-        self.assertEqual([one["remarks"] for one in results["configurations"]], [[""]] * 4 + [["refused"]] * 4)
+    def test_combinations_that_a_run_would_refuse_are_refused_before_anything_trains(self):
+        for options, *parts in (
+            ({"block-momentum": "[0.5, 0.9]"}, "configuration 001", "--block-momentum is an option of", "bmuf"),
+            ({"gradient-bits": "[1, 32]", "strategy": '["data_parallel", "bmuf"]'}, "configuration 005", "--gradient-bits is an option of",
+             "give each a [[run]]"),
+            ({"strategy": '["nonsense", "model_averaging"]'}, "unknown strategy 'nonsense'"),
+            ({"optimiser": '["sgd", "adam"]', "momentum": "0.5"}, "configuration 001", "--momentum"),
+            ({"resume": "true"}, "'resume' is set by the search"),
+            ({"rescale": "true"}, "rescale"),
+        ):
+            with self.subTest(options=options):
+                self.write(**options)
+                self.assert_refused(run("search", self.file, "--out", self.out), self.file.name, *parts)
+                self.assertFalse(self.out.exists())
+        self.write(workers="", platform="", strategy="model_averaging", momentum="0.5", optimiser='["sgd", "momentum"]')
+        self.assert_refused(run("search", self.file, "--out", self.out, "--command", "train"), "configuration 001", "--momentum")
+
+    def write_methods(self, *methods: str, **options: str) -> None:
+        self.write(**{"strategy": "", "learning-rate": ""} | options)
+        with self.file.open("a") as file:
+            file.write("".join(f"[[run]]\n{method}\n" for method in methods))
+
+    def test_methods_are_compared_each_at_its_own_best(self):
+        self.write_methods('name = "BMUF"\nstrategy = "bmuf"\nblocks = 2\nlearning-rate = [0.05, 0.2]',
+                           'strategy = "data_parallel"\ngradient-bits = 1\nlearning-rate = "0.01..0.5 log"',
+                           'strategy = "model_averaging"\nlearning-rate = 0.1')
+        text = self.search("--seeds", "1,2,3", "--draws", "3").stdout
+        self.assertIn("3 methods, 6 configurations, 3 seeds", text)
+        methods = ["BMUF", "data_parallel, gradient-bits=1", "model_averaging"]
+        tables = text.partition("\nbest by ")[0].split("\nbest of each method; ±: 95 % confidence interval of the mean\n")
+        ranking, best = (self.table(table + "\n") for table in tables)
+        self.assertEqual(sorted(row[0] for row in ranking), [f"{number:03}" for number in range(1, 7)])
+        self.assertEqual(sorted(row[1] for row in best), methods)
+        for row in best:  # the first of its method in the ranking
+            self.assertEqual(row[0], next(other[0] for other in ranking if other[1] == row[1]))
+        results = self.results()["configurations"]
+        of = {one["run"]: one for one in results}
+        self.assertEqual([of[f"{number:03}"]["method"] for number in range(1, 7)], methods[:1] * 2 + methods[1:2] * 3 + methods[2:])
+        for row in best:
+            errors = of[row[0]]["valid_error"]
+            mean, half = 100 * statistics.fmean(errors), 100 * 4.303 * statistics.stdev(errors) / 3 ** 0.5  # Student's t, 2 degrees
+            self.assertEqual(row[4], f"{mean:.2f} ± {half:.2f} %")
+            self.assertEqual(of[row[0]]["sent_bytes"], [self.manifest(f"{row[0]}-s{seed}")["result"]["sent_bytes"] for seed in (1, 2, 3)])
+        self.assertEqual(self.manifest("001-s1")["run"]["blocks"], 2)  # of the method, not of all runs
+        self.assertEqual(self.manifest("006-s1")["run"]["blocks"], 4)
+        again = self.search("--seeds", "1,2,3", "--draws", "3").stdout
+        self.assertEqual(re.findall(r"^\d{3}-s\d", again, re.MULTILINE), [])
+        self.assertEqual(again.partition("\nrun ")[2], text.partition("\nrun ")[2])
+        alone = run("simulate", "--config", self.out / "001-s2/config.toml", "--out", self.folder / "alone", "--quiet")
+        self.assertEqual(self.manifest("001-s2")["result"]["parameters_sha256"], weights(alone))
+
+    def test_timing_runs_are_ranked_by_their_time(self):
+        self.write(data="", epochs="1", workers="[2, 4, 8]", device="meta", model="zoo:lenet5", minibatch="64", strategy="data_parallel",
+                   **{"train-samples": "4096", "learning-rate": ""})
+        text = self.search().stdout
+        rows = self.table(text)
+        times = {row[1]: self.manifest(f"{row[0]}-s1")["result"]["training_s"] for row in rows}
+        self.assertEqual(list(times), sorted(times, key=times.get))
+        self.assertRegex(text, r"\nrun  workers  epochs +sent +time\n")
+        self.assertRegex(text, r"\n001-s1  training_s [0-9.]+m?s\n")
+        self.assertIn("best by training_s: ", text)
+
+    def test_methods_that_cannot_be_read_are_refused_with_their_line(self):
+        for methods, *parts in (
+            (['learning-rate = [0.1, 0.2]\nstrategy = "bmuf"\nlearning-rate = 0.1'], "'learning-rate' is already set in line 9"),
+            (["learning-rate = [0.1, 0.2]"], "line 8", "needs a name"),
+            (['name = ["a", "b"]\nlearning-rate = 0.1'], "line 9", "the name of a method is a text"),
+            (['strategy = "bmuf"', 'strategy = "bmuf"'], "line 10", "two methods have the name 'bmuf'"),
+            (['strategy = "bmuf"\nblock_momentum = 0.5'], "line 10", "block_momentum"),
+            (['strategy = "bmuf"\nseed = 2'], "line 10", "'seed' is set by the search"),
+            (['strategy = "bmuf"\nlearning-rate = []'], "learning-rate", "empty list"),
+            (['strategy = "sgd"\nlearning-rate = 0.1\nblock-momentum = 0.5'], "configuration 001 (sgd, learning-rate=0.1, block-momentum=0.5)"),
+        ):
+            with self.subTest(methods=methods):
+                self.write_methods(*methods)
+                self.assert_refused(run("search", self.file, "--out", self.out), self.file.name, *parts)
+        for text, *parts in (
+            ("[run]\nstrategy = 'bmuf'\n", "write [[run]]"),
+            ("[[runs]]\nstrategy = 'bmuf'\n", "'[[runs]]' is not 'key = value'"),
+            ("run = [{strategy = 'bmuf'}]\n", "a line [[run]]"),
+            ("[[run]]\nstrategy = 'bmuf'\n[run.more]\nblocks = 2\n", "is not 'key = value'"),
+        ):
+            with self.subTest(text=text):
+                self.write_methods()
+                with self.file.open("a") as file:
+                    file.write(text)
+                self.assert_refused(run("search", self.file, "--out", self.out), self.file.name, *parts)
+        self.assertFalse(self.out.exists())
 
     def test_runs_that_diverged_are_marked_and_no_error(self):
         self.write(strategy="model_averaging", **{"learning-rate": "[0.1, 3000, 1e30]", "model": "8-12-6:relu"})
         done = self.search()
         self.assertEqual(done.stderr, "")
         remarks = {row[1]: row[-1] for row in self.table(done.stdout)}
-        self.assertRegex(remarks["0.1"], r"%$")
+        self.assertRegex(remarks["0.1"], r"s$")  # its time
         self.assertIn(remarks["3000"], ("diverged or too short", "failed"))
         self.assertEqual(remarks["1e30"], "failed")
         self.assertIn("lower the learning rate", done.stdout)
@@ -306,21 +393,26 @@ class Search(CliTest):
         self.assert_refused(run("search", self.file, "--out", self.out), self.file.name, "--platform is required", "give --command train")
         self.assertFalse(self.out.exists())
         self.write(epochs="[4, -1]")
-        self.assert_refused(run("search", self.file, "--out", self.out), "of configuration 005", "--epochs: '-1'")
+        self.assert_refused(run("search", self.file, "--out", self.out), "configuration 005", "--epochs: '-1'")
         self.assertFalse(self.out.exists())
 
-    def test_a_configuration_that_fails_is_last(self):
-        self.write(strategy='["nonsense", "model_averaging"]', **{"learning-rate": "0.1"})
-        text = self.search(status=2).stdout
-        self.assertRegex(text, r"001-s1  .*unknown strategy 'nonsense'")
-        self.assertEqual([(row[0], row[-1] == "refused") for row in self.table(text)], [("002", False), ("001", True)])
+    def test_a_configuration_that_fails_is_last_and_changes_the_exit_status(self):
+        self.write(strategy="model_averaging", model='["7-12-6:sigmoid", "8-12-6:sigmoid", "9-12-6:sigmoid"]', **{"learning-rate": "0.1"})
+        done = self.search(status=2)  # the data have 8 features, which is known when they are read
+        self.assertRegex(done.stdout, r"001-s1  .*8 features")
+        self.assertEqual([(row[0], row[-1] == "refused") for row in self.table(done.stdout)], [("002", False), ("001", True), ("003", True)])
+        self.assertRegex(done.stdout, r"best by valid_error: \S+\n$")
+        self.assertRegex(done.stderr, r"^paragrad: 2 of 3 runs were refused, .* are not ranked; the first: 001-s1: .*\n$")
+        results = self.results()
+        self.assertEqual([one["remarks"] for one in results["configurations"]], [[""]] + [["refused"]] * 2)
         again = self.search(status=2).stdout  # tries it again, as the reason might have been a full disk
-        self.assertEqual(re.findall(r"^\d{3}-s\d", again, re.MULTILINE), ["001-s1"])
-        self.assertEqual(self.table(again), self.table(text))
-        self.write(strategy="nonsense", **{"learning-rate": "0.1"})
+        self.assertEqual(sorted(re.findall(r"^\d{3}-s\d", again, re.MULTILINE)), ["001-s1", "003-s1"])
+        self.assertEqual(self.table(again), self.table(done.stdout))
+        self.write(strategy="model_averaging", model="7-12-6:sigmoid")
         self.out = self.folder / "all-fail"
         failed = run("search", self.file, "--out", self.out)
-        self.assert_refused(failed, "every configuration failed", "nonsense")
+        self.assert_refused(failed, "every configuration failed", "8 features")
+        self.assertIn("the same as 00", failed.stdout)
         self.assertNotIn("valid_error", failed.stdout)  # no table of dashes
 
     def test_ranks_train_what_emulated_workers_train(self):

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from .model import Model
     from .plotting import plot
     from .prediction import predict
+    from .searches import Search, search
     from .torch_model import torch
     from .training import command, simulate, train
 
-_ON_DEMAND = {"Compressor": ".compressor", "Model": ".model", "command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
-              "simulate": ".training", "torch": ".torch_model", "train": ".training"}
+_ON_DEMAND = {"Compressor": ".compressor", "Model": ".model", "Search": ".searches", "command": ".training", "dataset": ".datasets", "plot": ".plotting",
+              "predict": ".prediction", "search": ".searches", "simulate": ".training", "torch": ".torch_model", "train": ".training"}
 
-__all__ = ["Compressor", "Error", "Model", "Run", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "simulate", "torch", "train"]
+__all__ = ["Compressor", "Error", "Model", "Run", "Search", "Strategy", "Timeline", "command", "dataset", "plot", "predict", "search", "simulate", "torch", "train"]
 
 
 def __dir__() -> list[str]:

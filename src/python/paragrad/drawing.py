@@ -36,7 +36,7 @@ INK, MUTED, GRID, PAPER = "#1c2126", "#5f6b76", "#dfe4e8", "#ffffff"
 WIDTH, HEIGHT = 6.25, 3.6  # inches, of a figure without legend and notes
 DPI = 192  # of a PNG, which has twice as many pixels as the SVG at 96 per inch
 STYLE = {  # also for figures of one's own: matplotlib.pyplot.style.use(STYLE)
-    "svg.fonttype": "none", "svg.hashsalt": "paragrad", "font.size": 10, "axes.titlesize": 10, "axes.titleweight": "bold",
+    "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "paragrad", "font.size": 10, "axes.titlesize": 10, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
     "grid.linewidth": 0.6, "axes.linewidth": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.major.width": 0.6,
     "ytick.major.width": 0.6, "text.color": INK, "axes.labelcolor": INK, "axes.titlecolor": INK, "xtick.color": MUTED,
@@ -44,7 +44,7 @@ STYLE = {  # also for figures of one's own: matplotlib.pyplot.style.use(STYLE)
     "figure.facecolor": PAPER, "axes.facecolor": "none", "legend.frameon": False, "lines.linewidth": 1.5, "lines.markersize": 4.5,
     "axes.prop_cycle": cycler(color=COLOURS), "figure.figsize": (WIDTH, HEIGHT),
 }
-SVG = {"Date": None, "Creator": None}  # metadata
+METADATA = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 UNITS = {"s": {"µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}, "B": {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
          "%": {"%": 0.01}, "": {"": 1}}
 
@@ -145,18 +145,18 @@ def lay_out(figure: Figure, width: float, height: float, handles: Sequence[Line2
 
 def kind_of(path: Path | str) -> str:
     kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in ("svg", "png"):
-        raise Error(f"'{path}' is not the name of a figure: it has to end in .svg or .png")
+    if kind not in METADATA:
+        raise Error(f"'{path}' is not the name of a figure: it has to end in .svg, .pdf or .png")
     return kind
 
 
 def write(figure: Figure, file: BinaryIO, kind: str) -> None:
     with styled():
-        figure.savefig(file, format=kind, dpi=DPI if kind == "png" else "figure", metadata=SVG if kind == "svg" else {"Software": None})
+        figure.savefig(file, format=kind, dpi=DPI if kind == "png" else "figure", metadata=METADATA[kind])
 
 
 def save(figure: Figure, path: Path | str) -> None:
-    """Writes an SVG or a PNG; a file of this name is replaced when the new one is complete."""
+    """Writes an SVG, a PDF or a PNG; a file of this name is replaced when the new one is complete."""
     path, kind = Path(path), kind_of(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # a name that nobody can put a link under beforehand
     try:

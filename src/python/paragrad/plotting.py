@@ -14,11 +14,14 @@ from matplotlib.lines import Line2D
 from .drawing import HEIGHT, WIDTH, Picture, Points, draw_curve, kind_of, lay_out, look, save, set_scale, styled, unit_for
 from .labels import Seeds, by_seed, default_options, labels_of
 from .runs import Error, Run, runs_in
+from .searches import Search
 
-Y = {"error": "valid_error", "loss": "valid_loss", "train_error": "train_error", "train_loss": "train_loss"}
+Y = {"error": "valid_error", "loss": "valid_loss", "accuracy": "valid_accuracy", "train_error": "train_error", "train_loss": "train_loss"}
 X = {"epochs": "epochs", "time": "time_s", "bytes": "total_sent_bytes"}
-TITLES = {"valid_error": "validation error", "valid_loss": "validation loss", "train_error": "training error",
+TITLES = {"valid_error": "validation error", "valid_loss": "validation loss", "valid_accuracy": "validation accuracy", "train_error": "training error",
           "train_loss": "training loss", "total_sent_bytes": "data sent per worker"}
+
+ACCURACY = Y["accuracy"]  # a column of no run
 
 OneRun = Run | Path | str
 
@@ -32,7 +35,7 @@ class Column:
     @property
     def kind(self) -> str:
         """Of its unit, in drawing.UNITS."""
-        endings = {"_error": "%", "_bytes": "B", "_s": "s"}
+        endings = {"_error": "%", "_accuracy": "%", "_bytes": "B", "_s": "s"}
         return "" if self.name.endswith("_per_s") else next((kind for end, kind in endings.items() if self.name.endswith(end)), "")
 
     def words(self, clock: str) -> str:
@@ -56,24 +59,30 @@ class Curve:
 
 
 def plot(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]], y: str = "error", x: str = "epochs",
-         out: Path | str | Sequence[Path | str] = (), *, title: str = "", log_x: bool = False, log_y: bool = False,
-         defaults: str | None = None) -> Figure:
-    """Learning curves, in the order of the runs: y ("error", "loss", "train_error" or "train_loss") over x ("epochs", "time" or
+         out: Path | str | Sequence[Path | str] = (), *, title: str = "", names: Sequence[str] = (), best: bool = False,
+         log_x: bool = False, log_y: bool = False, defaults: str | None = None) -> Figure:
+    """Learning curves, in the order of the runs: y ("error", "loss", "accuracy", "train_error" or "train_loss") over x ("epochs", "time" or
     "bytes", those that a worker has sent), or any columns of Run.progress. The folder of a search stands for its runs. Runs that
     differ only in their seed are one curve, their mean up to the end of the shortest, with a band from the lowest to the highest. A
     curve is named after the options in which it differs from the others; in a dict, keys are names, and each value a run, or runs
-    that differ only in their seed. out: files to write, whose names end in .svg or .png. defaults: the options that nobody gives, as
-    text of a config.toml; otherwise those of the compiled module."""
+    that differ only in their seed. names: of the curves, in their order. best: of a search only the best configuration of each method,
+    with its name. out: files to write, whose names end in .svg, .pdf or .png. defaults: the options that nobody gives, as text of a
+    config.toml; otherwise those of the compiled module."""
     for path in as_list(out):
         kind_of(path)
-    groups, names = named(runs, defaults)
+    if best:
+        runs = best_of(runs)
+    groups, labels = named(runs, defaults)
+    if names and len(names) != len(groups):
+        raise Error(f"give a name for each curve, {len(groups)} in all, not {len(names)}: {'; '.join(labels)}")
+    labels = list(names) or labels
     runs = [run for group in groups for run in group.runs]
     if not runs:
         raise Error("there is no run to plot")
     column_x, column_y = column_of("x", x, X, runs), column_of("y", y, Y, runs)
     if "time_s" in (column_x.name, column_y.name):
         check_clocks(runs)
-    curves = [curve_of(group, label, column_x, column_y) for group, label in zip(groups, names)]
+    curves = [curve_of(group, label, column_x, column_y) for group, label in zip(groups, labels)]
     notes = [f"unfinished: {run.folder}" for run in runs if not run.finished]
     if column_x.name == "total_sent_bytes":
         notes += [f"sends nothing: {curve.label}" for curve in curves if sends_nothing(curve)]
@@ -91,6 +100,23 @@ def plot(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun
 
 def as_list(some: object) -> list:
     return list(some) if isinstance(some, Sequence) and not isinstance(some, str) else [some]
+
+
+def best_of(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]]) -> dict[str, list[Run]]:
+    """Of the folders of searches."""
+    if isinstance(runs, Mapping):
+        raise Error("best names the curves after the methods of a search: give its folder, not a dict")
+    found: dict[str, list[Run]] = {}
+    for folder in as_list(runs):
+        if isinstance(folder, Run) or not (Path(folder) / "search.json").exists():
+            raise Error(f"'{folder.folder if isinstance(folder, Run) else folder}' is not the folder of a search, which alone has a best configuration")
+        for name, of in Search(folder).best.items():
+            if name in found:
+                raise Error(f"two searches have the method '{name}': draw them in two figures")
+            found[name] = of
+    if not found:
+        raise Error("every configuration of the search failed")
+    return found
 
 
 def named(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]],
@@ -161,6 +187,10 @@ def curve_of(group: Seeds, label: str, x: Column, y: Column) -> Curve:
 
 def points_of(run: Run, x: str, y: str) -> Points:
     """Two columns of Run.progress, where it has both."""
+    if y == ACCURACY:
+        if run.config.get("loss") == "squared_error":
+            raise Error(f"the loss of '{run.folder}' is squared_error, for targets whose error is a share of their variance: plot the error instead")
+        return [(at, 1 - error) for at, error in points_of(run, x, "valid_error")]
     points = [(record[x], record[y]) for record in run.progress if record.get(x) is not None and record.get(y) is not None]
     if not all(isinstance(value, int | float) for point in points for value in point):
         raise Error(f"'{run.folder}' is damaged: its {x} or {y} is not always a number")
