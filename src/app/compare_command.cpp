@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "app/commands.hpp"
 #include "app/program_parser.hpp"
@@ -28,10 +31,12 @@ const runs::ComparedRun* baseline(const std::vector<runs::ComparedRun>& runs, co
 struct CompareArguments {
   std::vector<std::string> folders;
   std::string format = "text";
+  bool means = false;
 
   void describe(core::OptionList& list) {
     list.arguments("runs", folders, "folders of finished runs; of a search's folder, its finished runs").path().required();
     list.choice("format", format, runs::comparison_formats(), "format of the table; csv and json keep full precision");
+    list.flag("means", means, "print runs that differ only in their seed as one: means, and standard deviations of a seed");
   }
 };
 
@@ -72,19 +77,49 @@ std::vector<runs::FinishedRun> finished_runs(const std::vector<std::string>& giv
   return finished;
 }
 
-int compare(const CompareArguments& arguments) {
-  const std::vector<runs::FinishedRun> finished = finished_runs(arguments.folders);
+/// Runs as they are, or put together with those that differ only in their seed; and the options of each.
+struct Rows {
   std::vector<runs::ComparedRun> runs;
   std::vector<runs::RunOptions> options;
+};
+
+Rows each_run(const std::vector<runs::FinishedRun>& finished) {
+  Rows rows;
   for (const runs::FinishedRun& run : finished) {
-    runs.push_back(run.row);
-    options.push_back(runs::options_of(run.row.folder));
+    rows.runs.push_back(run.row);
+    rows.options.push_back(runs::options_of(run.row.folder));
   }
-  const std::vector<std::string> labels = runs::differing_options(options, default_config());
-  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].options = labels[i];
-  for (runs::ComparedRun& run : runs)
-    if (const runs::ComparedRun* one = baseline(runs, run.clock)) run.speed_up = run.samples_per_s / one->samples_per_s;
-  fmt::print("{}", runs::comparison(runs, arguments.format));
+  return rows;
+}
+
+/// In the order of the first run of each.
+Rows means_over_seeds(const Rows& each) {
+  using Alike = std::tuple<runs::RunOptions, int, std::string>;  // options, workers, clock
+  std::vector<Alike> order;
+  std::map<Alike, std::vector<runs::ComparedRun>> groups;
+  for (std::size_t i = 0; i < each.runs.size(); ++i) {
+    Alike alike{runs::without_seed(each.options[i]), each.runs[i].workers, each.runs[i].clock};
+    auto& group = groups[alike];
+    if (group.empty()) order.push_back(std::move(alike));
+    group.push_back(each.runs[i]);
+  }
+  Rows rows;
+  for (const Alike& alike : order) {
+    rows.runs.push_back(runs::mean_of(groups.at(alike)));
+    rows.options.push_back(std::get<0>(alike));
+  }
+  return rows;
+}
+
+int compare(const CompareArguments& arguments) {
+  const std::vector<runs::FinishedRun> finished = finished_runs(arguments.folders);
+  Rows rows = each_run(finished);
+  if (arguments.means) rows = means_over_seeds(rows);
+  const std::vector<std::string> labels = runs::differing_options(rows.options, default_config());
+  for (std::size_t i = 0; i < rows.runs.size(); ++i) rows.runs[i].options = labels[i];
+  for (runs::ComparedRun& run : rows.runs)
+    if (const runs::ComparedRun* one = baseline(rows.runs, run.clock)) run.speed_up = run.samples_per_s / one->samples_per_s;
+  fmt::print("{}", runs::comparison(rows.runs, arguments.format));
   if (arguments.format == "text") fmt::print("{}", runs::predictions(finished));
   return cli::success;
 }
@@ -97,6 +132,7 @@ cli::Command compare_command() {
        .description = "Print finished runs side by side, and the ratios of predicted to measured times.",
        .examples = "paragrad compare runs/one runs/eight\n"
                    "paragrad compare runs/one runs/eight --format markdown\n"
+                   "paragrad compare searches/methods --means\n"
                    "paragrad compare runs/* --format csv > runs.csv"},
       [](CompareArguments& arguments, const CLI::App&) { return compare(arguments); });
 }

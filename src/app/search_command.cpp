@@ -40,8 +40,9 @@ search::SearchPlan plan_of(const search::SearchArguments& arguments, const searc
 }
 
 /// Empty if the command can read these options and combine them.
-std::string refusal(const std::string& command, const search::Values& values, std::uint64_t seed) {
-  std::vector<std::string> words = search::words_of_run({.command = command}, values, seed, "of-a-run", false);
+std::string refusal(const std::string& command, const search::SearchPlan& plan, const search::Values& values) {
+  std::vector<std::string> words =
+      search::words_of_run({.command = command, .pauses = plan.pauses}, values, plan.seeds[0], "of-a-run", false);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   try {
@@ -59,10 +60,10 @@ std::string refusal(const std::string& command, const search::Values& values, st
 void check_command_lines(const search::SearchArguments& arguments, const search::SearchPlan& plan) {
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     const auto& [values, method] = plan.configurations[i];
-    const std::string error = refusal(plan.command, values, plan.seeds[0]);
+    const std::string error = refusal(plan.command, plan, values);
     if (error.empty()) continue;
     const auto takes_them = [&](const std::string& command) {
-      return command != plan.command && refusal(command, values, plan.seeds[0]).empty();
+      return command != plan.command && refusal(command, plan, values).empty();
     };
     const auto other = std::ranges::find_if(search::searchable_commands, takes_them);
     std::string advice;
@@ -123,7 +124,7 @@ int write_jobs(const search::SearchArguments& arguments, const search::SearchPla
 /// Whether a run of these options computes nothing, so that it has a time, but no error.
 bool only_times(const search::Configuration& configuration) {
   const auto device = configuration.values.find("device");
-  return device != configuration.values.end() && !backend::make_device(device->second)->computes();
+  return device != configuration.values.end() && !backend::device_computes(device->second);
 }
 
 int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
@@ -133,9 +134,11 @@ int search_runs(search::SearchArguments& arguments, const CLI::App& parser) {
   arguments.has_ranges = methods.has_ranges();
   cli::use_of(parser, arguments).check();
   search::SearchPlan plan = plan_of(arguments, methods);
-  check_command_lines(arguments, plan);
-  if (arguments.measure == "auto")
-    arguments.measure = std::ranges::all_of(plan.configurations, only_times) ? "training_s" : "valid_error";
+  const bool timed = std::ranges::all_of(plan.configurations, only_times);
+  if (timed && !arguments.rungs.empty())
+    throw core::ConfigError("--rungs pauses runs, which timing runs cannot be: leave it out");
+  if (!arguments.only_rank) check_command_lines(arguments, plan);
+  if (arguments.measure == "auto") arguments.measure = timed ? "training_s" : "valid_error";
   const std::size_t all = plan.configurations.size() * plan.seeds.size();
   if (arguments.parts > all)
     throw core::ConfigError(core::format("the search has {} runs, too few for --parts {}", all, arguments.parts));

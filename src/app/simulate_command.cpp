@@ -163,7 +163,7 @@ void check_failures(const SimulationArguments& arguments, bool computes) {
 cli::OptionUse settled(SimulationArguments& arguments, const CLI::App& parser) {
   runs::TrainingArguments& training = arguments.training;
   runs::resolve(training);
-  const bool computes = backend::make_device(training.device)->computes();
+  const bool computes = backend::device_computes(training.device);
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(arguments, computes);

@@ -262,6 +262,10 @@ ConfigTables read_tables(std::string_view text, const std::string& file, std::st
   } else if (keys[name].is_table()) {
     throw lines.error(keys[name].node()->source().begin.line, core::format("write [[{}]], with two brackets", name));
   }
+  for (const auto& [key, node] : keys)
+    if (has_table(node))
+      throw lines.error(key.source().begin.line, core::format("'{}': the tables of this file are called [[{}]]",
+                                                              lines.line(key.source().begin.line), name));
   found.keys = entries_of(lines, keys, file);
   return found;
 }

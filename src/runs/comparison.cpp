@@ -8,6 +8,7 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "core/sample.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::runs {
@@ -19,21 +20,30 @@ using Runs = std::vector<ComparedRun>;
 const Cells titles{"run",  "method",   "NxM",       "epochs",   "valid %", "test %",   "clock",
                    "time", "optimise", "aggregate", "validate", "sent",    "speed-up", "weights"};
 
+/// A number with two decimals and, of several seeds, its deviation; "-" if it is unknown.
+std::string rounded(double value, double deviation = NAN) {
+  if (!std::isfinite(value)) return "-";
+  return std::isfinite(deviation) ? core::format("{:.2f} ± {:.2f}", value, deviation) : core::format("{:.2f}", value);
+}
+
+std::string time_of(double seconds, double deviation = NAN) {
+  const std::string text = core::format_quantity(seconds, core::Unit::time);
+  return std::isfinite(deviation) && seconds > 0 ? core::format("{} ± {:.1f} %", text, 100 * deviation / seconds) : text;
+}
+
 /// A human-readable row, with one cell per title.
 Cells cells_of(const ComparedRun& run) {
-  const auto rounded = [](double value) { return std::isfinite(value) ? core::format("{:.2f}", value) : "-"; };
-  const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
-  return {core::printable(run.folder),
+  return {core::printable(run.folder) + (run.seeds > 1 ? core::format(" ({} seeds)", run.seeds) : ""),
           core::printable(run.options.empty() ? run.method : run.method + ", " + run.options),
           core::format("{}x{}", run.splits, run.blocks),
           core::format("{}", run.epochs),
-          rounded(100 * run.valid_error),
-          rounded(100 * run.test_error),
+          rounded(100 * run.valid_error, 100 * run.valid_deviation),
+          rounded(100 * run.test_error, 100 * run.test_deviation),
           run.clock,
-          time(run.training_s),
-          time(run.optimise_s),
-          time(run.aggregate_s),
-          time(run.validate_s),
+          time_of(run.training_s, run.time_deviation),
+          time_of(run.optimise_s),
+          time_of(run.aggregate_s),
+          time_of(run.validate_s),
           std::isnan(run.sent_bytes) ? "-" : core::format_quantity(run.sent_bytes, core::Unit::bytes),
           rounded(run.speed_up),
           run.hash.empty() ? "-" : core::printable(run.hash.substr(0, 12))};
@@ -42,47 +52,63 @@ Cells cells_of(const ComparedRun& run) {
 /// A machine-readable record: full precision, seconds, null for unknown values.
 core::Json record_of(const ComparedRun& run) {
   const auto number = [](double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); };
-  return {{"run", run.folder},
-          {"method", run.method},
-          {"options", run.options},
-          {"splits", run.splits},
-          {"blocks", run.blocks},
-          {"workers", run.workers},
-          {"epochs", run.epochs},
-          {"valid_error", number(run.valid_error)},
-          {"test_error", number(run.test_error)},
-          {"clock", run.clock},
-          {"training_s", number(run.training_s)},
-          {"optimise_s", number(run.optimise_s)},
-          {"aggregate_s", number(run.aggregate_s)},
-          {"validate_s", number(run.validate_s)},
-          {"exposed", number(run.exposed)},
-          {"messages", number(run.messages)},
-          {"sent_bytes", number(run.sent_bytes)},
-          {"received_bytes", number(run.received_bytes)},
-          {"samples_per_s", number(run.samples_per_s)},
-          {"speed_up", number(run.speed_up)},
-          {"parameters_sha256", run.hash.empty() ? core::Json(nullptr) : core::Json(run.hash)}};
+  core::Json record{{"run", run.folder},
+                    {"method", run.method},
+                    {"options", run.options},
+                    {"splits", run.splits},
+                    {"blocks", run.blocks},
+                    {"workers", run.workers},
+                    {"epochs", run.epochs},
+                    {"valid_error", number(run.valid_error)},
+                    {"test_error", number(run.test_error)},
+                    {"clock", run.clock},
+                    {"training_s", number(run.training_s)},
+                    {"optimise_s", number(run.optimise_s)},
+                    {"aggregate_s", number(run.aggregate_s)},
+                    {"validate_s", number(run.validate_s)},
+                    {"exposed", number(run.exposed)},
+                    {"messages", number(run.messages)},
+                    {"sent_bytes", number(run.sent_bytes)},
+                    {"received_bytes", number(run.received_bytes)},
+                    {"samples_per_s", number(run.samples_per_s)},
+                    {"speed_up", number(run.speed_up)},
+                    {"parameters_sha256", run.hash.empty() ? core::Json(nullptr) : core::Json(run.hash)}};
+  if (run.seeds > 0) {
+    record["seeds"] = run.seeds;
+    record["valid_error_deviation"] = number(run.valid_deviation);
+    record["test_error_deviation"] = number(run.test_deviation);
+    record["training_s_deviation"] = number(run.time_deviation);
+  }
+  return record;
 }
 
-/// widths: of the first two cells.
-std::string text_line(const Cells& c, const std::array<std::size_t, 2>& widths) {
-  return core::format("{:<{}}  {:<{}} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", c[0],
-                      widths[0], c[1], widths[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12],
-                      c[13]);
+/// Characters of UTF-8.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
+}
+
+using Widths = std::array<std::size_t, 14>;
+
+std::string text_line(const Cells& c, const Widths& w) {
+  return core::format("{:<{}}  {:<{}} {:>{}} {:>{}}  {:>{}} {:>{}}  {:<{}} {:>{}} {:>{}} {:>{}} {:>{}} {:>{}}  {:>{}}  {}\n",
+                      c[0], w[0], c[1], w[1], c[2], w[2], c[3], w[3], c[4], w[4], c[5], w[5], c[6], w[6], c[7], w[7], c[8],
+                      w[8], c[9], w[9], c[10], w[10], c[11], w[11], c[12], w[12], c[13]);
 }
 
 std::string as_text(const Runs& runs) {
-  std::array<std::size_t, 2> widths{titles[0].size(), 15};
+  Widths widths{titles[0].size(), 15, 8, 6, 8, 8, 7, 9, 9, 9, 9, 9, 8, 0};  // or what the longest cell takes
   for (const ComparedRun& run : runs) {
     const Cells cells = cells_of(run);
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
   }
   std::string text = text_line(titles, widths);
   for (const ComparedRun& run : runs) text += text_line(cells_of(run), widths);
   return text +
          "sent: bytes per worker, on average\n"
-         "speed-up: samples per second relative to the first run with one worker on the same clock\n";
+         "speed-up: samples per second relative to the first run with one worker on the same clock\n" +
+         (std::ranges::any_of(runs, [](const ComparedRun& run) { return run.seeds > 1; })
+              ? "±: standard deviation of a seed; of times in percent\n"
+              : "");
 }
 
 /// Escapes characters that would start a link, code, emphasis or HTML, or end a cell.
@@ -146,6 +172,26 @@ struct Format {
 constexpr Format formats[] = {{"text", as_text}, {"csv", as_csv}, {"json", as_json}, {"markdown", as_markdown}};
 
 }  // namespace
+
+ComparedRun mean_of(const Runs& runs) {
+  ComparedRun mean = runs.at(0);
+  mean.seeds = static_cast<int>(runs.size());
+  const auto values = [&](double ComparedRun::*member) {
+    std::vector<double> all;
+    for (const ComparedRun& run : runs) all.push_back(run.*member);
+    return all;
+  };
+  for (double ComparedRun::*member :
+       {&ComparedRun::valid_error, &ComparedRun::test_error, &ComparedRun::training_s, &ComparedRun::optimise_s,
+        &ComparedRun::aggregate_s, &ComparedRun::validate_s, &ComparedRun::samples_per_s, &ComparedRun::sent_bytes,
+        &ComparedRun::received_bytes, &ComparedRun::messages, &ComparedRun::exposed})
+    mean.*member = core::mean_of(values(member));
+  mean.valid_deviation = core::deviation_of(values(&ComparedRun::valid_error));
+  mean.test_deviation = core::deviation_of(values(&ComparedRun::test_error));
+  mean.time_deviation = core::deviation_of(values(&ComparedRun::training_s));
+  if (runs.size() > 1) mean.hash.clear();
+  return mean;
+}
 
 std::vector<std::string> comparison_formats() {
   std::vector<std::string> names;

@@ -21,7 +21,14 @@ struct ComparedRun {
   double speed_up = NAN;  // ratio of samples per second to the first run with one worker on the same clock
   std::string clock;
   std::string hash;
+
+  // Of several runs that differ only in their seed.
+  int seeds = 0;  ///< 0: one run; otherwise the numbers above are means
+  double valid_deviation = NAN, test_deviation = NAN, time_deviation = NAN;  ///< standard deviations of a seed
 };
+
+/// The mean of runs that differ only in their seed, under the folder of the first.
+ComparedRun mean_of(const std::vector<ComparedRun>& runs);
 
 /// "text", "csv", "json", "markdown". CSV and JSON keep full precision; text and Markdown are rounded, with units.
 std::vector<std::string> comparison_formats();

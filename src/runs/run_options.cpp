@@ -40,6 +40,20 @@ RunOptions options_of(const std::string& run_folder) {
   return std::filesystem::exists(path) ? options_in(system::read_text(path)) : RunOptions{};
 }
 
+RunOptions without_seed(RunOptions options) {
+  const auto seed = options.find("seed");
+  if (seed == options.end()) return options;
+  const std::string number = seed->second;
+  options.erase(seed);
+  const auto init = options.find("init");
+  if (init == options.end()) return options;
+  std::string& path = init->second;
+  const auto is_digit = [&](std::size_t at) { return at < path.size() && path[at] >= '0' && path[at] <= '9'; };
+  for (auto at = path.find(number); at != std::string::npos; at = path.find(number, at + 1))
+    if (!(at > 0 && is_digit(at - 1)) && !is_digit(at + number.size())) path.replace(at, number.size(), "{seed}");
+  return options;
+}
+
 const std::set<std::string>& options_with(core::OptionMark mark) {
   static const MarkedOptions marked = marked_options();
   static const std::set<std::string> none;

@@ -17,6 +17,9 @@ RunOptions options_in(const std::string& config);
 /// Those in a run's config.toml. Empty without that file.
 RunOptions options_of(const std::string& run_folder);
 
+/// Without the seed, and with {seed} for it in `init`: equal for runs that differ only in their seed.
+RunOptions without_seed(RunOptions options);
+
 /// Of the AnyWorldArguments, the options that are described with this mark.
 const std::set<std::string>& options_with(core::OptionMark mark);
 

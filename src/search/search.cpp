@@ -31,13 +31,14 @@ double number_in(const core::Json& values, const std::string& name) {
   return values.contains(name) && values.at(name).is_number() ? values.at(name).get<double>() : NAN;
 }
 
-double value_of(const RunRecord& record, const std::string& measure) {
-  return record.failure.empty() ? number_in(record.values, measure) : NAN;
-}
-
 /// Of a result, or of the record of an epoch.
 double training_s_of(const RunRecord& record) {
   return number_in(record.values, record.values.contains("training_s") ? "training_s" : "time_s");
+}
+
+double value_of(const RunRecord& record, const std::string& measure) {
+  if (!record.failure.empty()) return NAN;
+  return measure == "training_s" ? training_s_of(record) : number_in(record.values, measure);
 }
 
 class Search {
@@ -119,11 +120,25 @@ class Search {
       stopped_after_[configuration] = rung;
       scores.push_back(searched(configuration).score());
     }
-    std::vector<std::size_t> kept;
-    for (const std::size_t place : search::survivors(scores, arguments_.keep)) kept.push_back(here[place]);
+    const std::vector<std::size_t> kept = best_of_each_method(here, scores);
     for (const std::size_t configuration : kept) stopped_after_[configuration] = 0;
+    fmt::print("epoch {}: {} of {} configurations continue\n", rung, kept.size(), here.size());
+    return kept;
+  }
+
+  /// The share of `keep` of each method, in the order of `here`. scores: of `here`.
+  std::vector<std::size_t> best_of_each_method(const std::vector<std::size_t>& here,
+                                               const std::vector<double>& scores) const {
+    std::map<std::string, std::vector<std::size_t>> places;
+    for (std::size_t place = 0; place < here.size(); ++place)
+      places[plan_.configurations[here[place]].method].push_back(place);
+    std::vector<std::size_t> kept;
+    for (const auto& [method, of_method] : places) {
+      std::vector<double> own;
+      for (const std::size_t place : of_method) own.push_back(scores[place]);
+      for (const std::size_t survivor : search::survivors(own, arguments_.keep)) kept.push_back(here[of_method[survivor]]);
+    }
     std::ranges::sort(kept);
-    fmt::print("epoch {}: {} of {} configurations go on\n", rung, kept.size(), here.size());
     return kept;
   }
 
@@ -247,9 +262,8 @@ class Search {
     for (const SearchedConfiguration& one : all) refused += std::ranges::count(one.remarks, "refused");
     if (refused == 0) return;
     std::fflush(stdout);
-    throw core::ConfigError(
-        core::format("{} of {} runs were refused, as their options cannot be combined, and are not ranked; the first: {}",
-                     refused, plan_.configurations.size() * plan_.seeds.size(), first_failure("refused")));
+    throw core::ConfigError(core::format("{} of {} runs were refused and are not ranked; the first: {}", refused,
+                                         plan_.configurations.size() * plan_.seeds.size(), first_failure("refused")));
   }
 
   /// Of all runs, in real or simulated time.

@@ -30,6 +30,15 @@ std::string instead_of(const std::string& option) {
   return "";
 }
 
+/// Throws ConfigError, with the line, for an empty list or an invalid range.
+void check_values(const cli::ConfigEntry& entry) {
+  try {
+    Space().add(entry.key, entry.values);
+  } catch (const core::ConfigError& error) {
+    throw entry.error(error.what());
+  }
+}
+
 class Reader {
  public:
   explicit Reader(const cli::Command& runs) : runs_(*runs.parser) {}
@@ -38,7 +47,11 @@ class Reader {
     for (const cli::ConfigEntry& entry : entries) {
       if (own_.contains(entry.key) || runs_.get_config_ptr()->check_lname(entry.key))
         throw entry.error(core::format("'{}' is set by the search{}", entry.key, instead_of(entry.key)));
+      if (entry.key == name_key || entry.key == table_name)
+        throw entry.error(
+            core::format("'{}' belongs to a method, whose options follow a line [[{}]]", entry.key, table_name));
       cli::option_of(runs_, entry);
+      check_values(entry);
     }
   }
 
@@ -97,21 +110,22 @@ Methods read_methods(const std::string& file, const cli::Command& runs) {
   cli::ConfigTables read = cli::read_tables(system::read_text(file), file, table_name);
   const Reader reader(runs);
   reader.require_options(read.keys);
-  Methods methods;
-  const std::set<std::string> varied = varied_in(read);
-  if (read.tables.empty()) methods.add("", space_of(read.keys, {}));
+  std::vector<std::string> names;
   for (auto& [line, own] : read.tables) {
-    const auto fails = [&](const std::string& what) {
-      return core::ConfigError(core::format("'{}', line {}: {}", core::printable(file), line, what));
-    };
-    std::string name = take_name(own);
+    names.push_back(take_name(own));
     reader.require_options(own);
-    if (name.empty()) name = name_from(own, varied);
-    if (name.empty()) throw fails(core::format("this method needs a name: {} = \"…\"", name_key));
+  }
+  const std::set<std::string> varied = varied_in(read);
+  Methods methods;
+  if (read.tables.empty()) methods.add("", space_of(read.keys, {}));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& [line, own] = read.tables[i];
+    const std::string name = names[i].empty() ? name_from(own, varied) : names[i];
     try {
-      methods.add(std::move(name), space_of(read.keys, own));
+      if (name.empty()) throw core::ConfigError(core::format("this method needs a name: {} = \"…\"", name_key));
+      methods.add(name, space_of(read.keys, own));
     } catch (const core::ConfigError& error) {
-      throw fails(error.what());
+      throw core::ConfigError(core::format("'{}', line {}: {}", core::printable(file), line, error.what()));
     }
   }
   return methods;

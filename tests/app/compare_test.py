@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+import statistics
 import unittest
 from pathlib import Path
 
@@ -53,6 +54,33 @@ class Compare(CliTest):
             if record["valid_error"] is not None:
                 self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
         self.assert_refused(run("compare", *folders, "--format", "xml"), "--format: 'xml' is unknown", "markdown")
+
+    def test_means_put_runs_together_that_differ_only_in_their_seed(self):
+        folders = {(strategy, seed): str(self.folder / f"{strategy}-{seed}") for seed in (1, 2, 12) for strategy in ("bmuf", "model_averaging")}
+        for (strategy, seed), folder in folders.items():
+            first = self.folder / f"first-{seed}"
+            if not first.exists():
+                self.simulate(1, "--seed", seed, "--out", first).check_returncode()
+            self.simulate(2, "--strategy", strategy, "--seed", seed, "--init", first / "checkpoint.h5", "--out", folder).check_returncode()
+        alone = str(self.folder / "first-1")
+        each = {record["run"]: record for record in json.loads(run("compare", *folders.values(), alone, "--format", "json").stdout)}
+        means = json.loads(run("compare", *folders.values(), alone, "--format", "json", "--means").stdout)
+        self.assertEqual([(record["run"], record["seeds"]) for record in means],
+                         [(folders["bmuf", 1], 3), (folders["model_averaging", 1], 3), (alone, 1)])
+        for record in means[:2]:
+            of = [each[folders[record["method"].split()[0], seed]] for seed in (1, 2, 12)]
+            for key in ("valid_error", "test_error", "training_s", "sent_bytes", "samples_per_s"):
+                self.assertAlmostEqual(record[key], statistics.fmean(one[key] for one in of))
+            for key in ("valid_error", "test_error", "training_s"):
+                self.assertAlmostEqual(record[f"{key}_deviation"], statistics.stdev(one[key] for one in of))
+            self.assertIsNone(record["parameters_sha256"])
+            self.assertAlmostEqual(record["speed_up"], record["samples_per_s"] / means[2]["samples_per_s"])
+        self.assertEqual({key: value for key, value in means[2].items() if "deviation" not in key and key not in ("seeds", "options")},
+                         {key: value for key, value in each[alone].items() if key != "options"})
+        text = run("compare", *folders.values(), alone, "--means").stdout
+        self.assertRegex(text.splitlines()[1], rf"^{folders['bmuf', 1]} \(3 seeds\) .* \d+\.\d\d ± \d+\.\d\d ")
+        self.assertEqual(len({line.index(" simulated ") for line in text.splitlines()[1:4]}), 1)
+        self.assertIn("±: standard deviation of a seed", text)
 
     def test_epochs_are_those_that_were_trained(self):
         run("simulate", "--workers", 1, "--platform", PLATFORM, *without(self.task, "--epochs"), "--epochs", 5, "--patience", 1,

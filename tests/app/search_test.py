@@ -256,8 +256,8 @@ class Search(CliTest):
     def test_the_worse_configurations_stop_at_the_rungs(self):
         self.write(strategy="model_averaging", **{"learning-rate": '"0.001..1 log"'})
         text = self.search("--draws", "4", "--rungs", "1,2", "--keep", "0.5").stdout
-        self.assertIn("epoch 1: 2 of 4 configurations go on\n", text)
-        self.assertIn("epoch 2: 1 of 2 configurations go on\n", text)
+        self.assertIn("epoch 1: 2 of 4 configurations continue\n", text)
+        self.assertIn("epoch 2: 1 of 2 configurations continue\n", text)
         rows = self.table(text)
         self.assertEqual([row[2] for row in rows], ["4", "2", "1", "1"])
         self.assertEqual([row[4] for row in rows[1:]], ["-"] * 3)
@@ -342,6 +342,25 @@ class Search(CliTest):
         self.assertRegex(text, r"\nrun  workers  epochs +sent +time\n")
         self.assertRegex(text, r"\n001-s1  training_s [0-9.]+m?s\n")
         self.assertIn("best by training_s: ", text)
+        self.out = self.folder / "with rungs"
+        self.assert_refused(run("search", self.file, "--out", self.out, "--rungs", "1"), "--rungs pauses runs, which timing runs cannot be")
+
+    def test_halving_keeps_a_configuration_of_each_method_and_can_go_by_time(self):
+        self.write_methods('strategy = "bmuf"\nlearning-rate = [0.05, 0.2]', 'strategy = "model_averaging"\nlearning-rate = [1e-9, 2e-9]')
+        text = self.search("--rungs", "1").stdout
+        self.assertIn("epoch 1: 2 of 4 configurations continue\n", text)
+        ended = [one["method"] for one in self.results()["configurations"] if one["epochs"] == 4]
+        self.assertEqual(sorted(ended), ["bmuf", "model_averaging"])
+        self.out = self.folder / "by time"
+        text = self.search("--rungs", "1", "--measure", "training_s").stdout
+        self.assertIn("epoch 1: 2 of 4 configurations continue\n", text)
+        self.assertRegex(text, r"001-s1  training_s [0-9.]+ms after epoch \d")
+
+    @unittest.skipIf(Path("/dev/nvidia0").exists(), "has a GPU")
+    def test_jobs_for_gpus_are_written_where_there_is_none(self):
+        self.write(device="cuda")
+        self.search("--write-jobs", self.folder / "gpu.sbatch")
+        self.assert_refused(run("search", self.file, "--out", self.out, "--only-rank"), "no configuration has a result")
 
     def test_methods_that_cannot_be_read_are_refused_with_their_line(self):
         for methods, *parts in (
@@ -351,7 +370,8 @@ class Search(CliTest):
             (['strategy = "bmuf"', 'strategy = "bmuf"'], "line 10", "two methods have the name 'bmuf'"),
             (['strategy = "bmuf"\nblock_momentum = 0.5'], "line 10", "block_momentum"),
             (['strategy = "bmuf"\nseed = 2'], "line 10", "'seed' is set by the search"),
-            (['strategy = "bmuf"\nlearning-rate = []'], "learning-rate", "empty list"),
+            (['strategy = "bmuf"\nlearning-rate = []'], "line 10: --learning-rate has an empty list"),
+            (['strategy = "bmuf"\nlearning-rate = "0.3..0.1"'], "line 10: --learning-rate: the range 0.3..0.1 is empty"),
             (['strategy = "sgd"\nlearning-rate = 0.1\nblock-momentum = 0.5'], "configuration 001 (sgd, learning-rate=0.1, block-momentum=0.5)"),
         ):
             with self.subTest(methods=methods):
@@ -359,7 +379,8 @@ class Search(CliTest):
                 self.assert_refused(run("search", self.file, "--out", self.out), self.file.name, *parts)
         for text, *parts in (
             ("[run]\nstrategy = 'bmuf'\n", "write [[run]]"),
-            ("[[runs]]\nstrategy = 'bmuf'\n", "'[[runs]]' is not 'key = value'"),
+            ("[[runs]]\nstrategy = 'bmuf'\n", "the tables of this file are called [[run]]"),
+            ("name = 'x'\n", "line 8: 'name' belongs to a method"), ("run = 3\n", "line 8: 'run' belongs to a method"),
             ("run = [{strategy = 'bmuf'}]\n", "a line [[run]]"),
             ("[[run]]\nstrategy = 'bmuf'\n[run.more]\nblocks = 2\n", "is not 'key = value'"),
         ):
@@ -402,7 +423,7 @@ class Search(CliTest):
         self.assertRegex(done.stdout, r"001-s1  .*8 features")
         self.assertEqual([(row[0], row[-1] == "refused") for row in self.table(done.stdout)], [("002", False), ("001", True), ("003", True)])
         self.assertRegex(done.stdout, r"best by valid_error: \S+\n$")
-        self.assertRegex(done.stderr, r"^paragrad: 2 of 3 runs were refused, .* are not ranked; the first: 001-s1: .*\n$")
+        self.assertRegex(done.stderr, r"^paragrad: 2 of 3 runs were refused and are not ranked; the first: 001-s1: .*\n$")
         results = self.results()
         self.assertEqual([one["remarks"] for one in results["configurations"]], [[""]] + [["refused"]] * 2)
         again = self.search(status=2).stdout  # tries it again, as the reason might have been a full disk

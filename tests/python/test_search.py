@@ -32,6 +32,7 @@ def test_a_search_gives_its_runs_and_the_best_of_each_method(found, task):
 def test_a_folder_of_the_program_is_opened_and_drawn(found, tmp_path):
     again = pg.Search(str(found.folder))
     assert again.table == found.table
+    assert "BMUF" in pg.command("compare", found, means=True) or "bmuf" in pg.command("compare", found, means=True)
     pytest.importorskip("matplotlib")
     pg.plot(found.folder, best=True, x="bytes", out=tmp_path / "one.svg")
     pg.plot(found.best, x="bytes", out=tmp_path / "other.svg")
@@ -63,6 +64,13 @@ def test_arrays_are_saved_next_to_the_runs(tmp_path):
 
 @pytest.mark.parametrize("more, sentence", [
     ({"strategy": Averaging}, "runs of a search are other processes"),
+    ({"runs": {"strategy": "bmuf"}}, "a list of dicts"),
+    ({"runs": ["bmuf"]}, "a list of dicts"),
+    ({"runs": [{"data": ([[0.0]], [1])}]}, "the data of a method must be a data file"),
+    ({"learning_rate": [[0.1], [0.2]]}, "learning_rate must be a text, a number or a list of them, not a list within a list"),
+    ({"platform": "a\udc80b"}, "platform must be a text"),
+    ({"name": "x"}, "belongs to a method"),
+    ({"rungs": [1], "device": "meta", "data": None, "train_samples": 1000, "learning_rate": None}, "which timing runs cannot be"),
     ({"strategy": "bmuf", "progress": True}, "progress is for one run"),
     ({"strategy": "bmuf", "learnin_rate": 0.1}, "did you mean learning-rate"),
     ({"strategy": ["bmuf", "sgd"], "block_momentum": 0.5}, "block-momentum"),
@@ -74,3 +82,36 @@ def test_what_cannot_be_searched_is_refused_before_anything_trains(task, tmp_pat
     assert not (tmp_path / "none/search.json").exists()
     with pytest.raises(pg.Error, match="is not a search, or it has not been ranked"):
         pg.Search(tmp_path / "none").table
+
+
+def test_what_a_folder_holds_is_not_replaced(task, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/search.toml").write_text("epochs = 7\n")
+    run = pg.simulate(**task, workers=2, platform="k40m-fdr", strategy="bmuf", out=tmp_path / "run")
+    for out, sentence in ((tmp_path / "own", "was not written by paragrad.search"), (run.folder, "contains a run"), ("", "a folder of its own")):
+        with pytest.raises(pg.Error, match=sentence):
+            pg.search(**task | {"workers": 2, "platform": "k40m-fdr", "strategy": "bmuf", "out": out})
+    assert (tmp_path / "own/search.toml").read_text() == "epochs = 7\n"
+    assert not (run.folder / "search.toml").exists()
+
+
+@pytest.mark.parametrize("results", [
+    {}, [], {"measure": "valid_error", "seeds": [1]}, {"measure": "valid_error", "seeds": [1], "configurations": [1]},
+    {"measure": "valid_error", "seeds": [1], "configurations": [{"run": "001", "valid_error": None}]},
+    {"measure": None, "seeds": [1], "configurations": [{"run": "001", "valid_error": [0.5]}]},
+    {"measure": "valid_error", "seeds": [1], "configurations": [{"run": "001", "valid_error": [0.5], "method": [1]}]},
+])
+def test_damaged_results_are_an_error(tmp_path, results):
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    with pytest.raises(pg.Error):
+        pg.Search(tmp_path).best
+
+
+def test_any_name_is_drawn_as_it_is_written(found, tmp_path):
+    pytest.importorskip("matplotlib")
+    pg.plot(found, best=True, names=["_first", r"$\foo$ & $5"], title="$x", out=tmp_path / "names.svg")
+    drawn = (tmp_path / "names.svg").read_text()
+    assert all(text in drawn for text in ("_first (2 seeds)", r"$\foo$ &amp; $5", "$x"))
+    for names in (["", "b"], ["a"], [1, 2], "ab"):
+        with pytest.raises(pg.Error, match="name"):
+            pg.plot(found, best=True, names=names)

@@ -36,7 +36,7 @@ INK, MUTED, GRID, PAPER = "#1c2126", "#5f6b76", "#dfe4e8", "#ffffff"
 WIDTH, HEIGHT = 6.25, 3.6  # inches, of a figure without legend and notes
 DPI = 192  # of a PNG, which has twice as many pixels as the SVG at 96 per inch
 STYLE = {  # also for figures of one's own: matplotlib.pyplot.style.use(STYLE)
-    "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "paragrad", "font.size": 10, "axes.titlesize": 10, "axes.titleweight": "bold",
+    "svg.fonttype": "none", "pdf.fonttype": 42, "text.parse_math": False, "svg.hashsalt": "paragrad", "font.size": 10, "axes.titlesize": 10, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
     "grid.linewidth": 0.6, "axes.linewidth": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.major.width": 0.6,
     "ytick.major.width": 0.6, "text.color": INK, "axes.labelcolor": INK, "axes.titlecolor": INK, "xtick.color": MUTED,
@@ -127,7 +127,8 @@ def lay_out(figure: Figure, width: float, height: float, handles: Sequence[Line2
     """Inches; the height is that of the axes. Below them: the legend, in as many columns as fit, and the notes."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     for handle in handles:
-        handle.set_label(textwrap.fill(handle.get_label(), int(10.5 * width), break_long_words=False, break_on_hyphens=False))
+        label = textwrap.fill(handle.get_label(), int(10.5 * width), break_long_words=False, break_on_hyphens=False)
+        handle.set_label("\N{ZERO WIDTH SPACE}" + label if label.startswith("_") else label)  # matplotlib would leave it out
     text = figure.text(0.02, 0, "\n".join(line for note in notes for line in textwrap.wrap(note, int(15 * width))), fontsize=8,
                        color=MUTED, va="bottom")
     below = text.get_window_extent(renderer).height / figure.dpi + 0.08 if notes else 0.03

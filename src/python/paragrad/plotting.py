@@ -23,7 +23,7 @@ TITLES = {"valid_error": "validation error", "valid_loss": "validation loss", "v
 
 ACCURACY = Y["accuracy"]  # a column of no run
 
-OneRun = Run | Path | str
+OneRun = Run | Search | Path | str
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,12 @@ def plot(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun
     if best:
         runs = best_of(runs)
     groups, labels = named(runs, defaults)
+    names = as_list(names)
+    if not all(isinstance(name, str) and name for name in names):
+        raise Error("names must be texts, none of them empty")
     if names and len(names) != len(groups):
         raise Error(f"give a name for each curve, {len(groups)} in all, not {len(names)}: {'; '.join(labels)}")
-    labels = list(names) or labels
+    labels = names or labels
     runs = [run for group in groups for run in group.runs]
     if not runs:
         raise Error("there is no run to plot")
@@ -109,7 +112,7 @@ def best_of(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[One
     found: dict[str, list[Run]] = {}
     for folder in as_list(runs):
         if isinstance(folder, Run) or not (Path(folder) / "search.json").exists():
-            raise Error(f"'{folder.folder if isinstance(folder, Run) else folder}' is not the folder of a search, which alone has a best configuration")
+            raise Error(f"'{folder.folder if isinstance(folder, Run) else folder}' is not the folder of a search; only a search has a best configuration")
         for name, of in Search(folder).best.items():
             if name in found:
                 raise Error(f"two searches have the method '{name}': draw them in two figures")

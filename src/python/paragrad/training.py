@@ -19,6 +19,7 @@ from .keywords import documented
 from .model import GivenModel, Model, pair_of, shape_of
 from .progress import followed, is_interactive
 from .runs import Error, Run, fate_of
+from .searches import Search
 from .strategy import Strategy
 from .temporary import TemporaryFolder
 
@@ -66,10 +67,10 @@ def words_of(options: dict[str, Any]) -> list[str]:
 def command(*words: Any, **options: Any) -> str:
     """Runs a command, as `paragrad WORDS --OPTIONS`, and returns what it prints.
 
-    command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`; a Run stands for its folder. Raises Error with the
+    command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`; a Run or a Search stands for its folder. Raises Error with the
     program's sentence.
     """
-    texts = [str(word.folder if isinstance(word, Run) else word) for word in words]
+    texts = [str(word.folder if isinstance(word, Run | Search) else word) for word in words]
     for text in texts:
         if (fate := fate_of(Path(text))) and not Path(text).exists():
             raise Error(f"'{text}' is missing{fate}")
