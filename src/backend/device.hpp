@@ -110,7 +110,7 @@ class Device : public KernelQueue {
 /// Throws ConfigError for an unknown name and for a device that this build or machine does not support.
 std::unique_ptr<Device> make_device(std::string_view name);
 
-/// Device::computes() of the device with that name, which this machine need not have. Throws ConfigError for an unknown name.
+/// Device::computes() of that device, which this machine need not have. Throws ConfigError for an unknown name.
 bool device_computes(std::string_view name);
 
 }  // namespace paragrad::backend
