@@ -14,7 +14,7 @@ import matplotlib.axes
 import matplotlib.style
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from paragrad.drawing import COLOURS, DASHES, GRID, INK, MUTED, PAPER, STYLE, SVG, Points, draw_curve, lay_out, look, set_scale
+from paragrad.drawing import COLOURS, DASHES, GRID, INK, METADATA, MUTED, PAPER, STYLE, Points, draw_curve, lay_out, look, set_scale
 
 # Those of page.css, which has others for its dark scheme.
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", PAPER: "--paper", COLOURS[0]: "--blue", COLOURS[4]: "--amber", COLOURS[5]: "--sky"}
@@ -71,7 +71,7 @@ class Looks:
 def svg_of(figure: Figure, name: str, alt: str) -> str:
     """As part of the page, in its colours and font. `name` prefixes all ids, which would otherwise clash with those of other charts."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata=SVG | {"Format": None, "Type": None}, facecolor="none")
+    figure.savefig(buffer, format="svg", metadata=METADATA["svg"] | {"Format": None, "Type": None}, facecolor="none")
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg"):], flags=re.DOTALL)
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)

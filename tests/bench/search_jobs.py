@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""A search of 24 runs, one at a time and two at a time, on two cores: how much sooner it ends.
+"""A search of 24 runs, two at a time on two cores, next to what two independent processes reach on them.
 
-Usage: search_jobs.py PROGRAM [ROUNDS]. Each run has one thread; searches with one and with two runs at a time alternate, and the fastest of
-each counts. Both must find the same table. Needs two cores of an otherwise idle machine; ends with 1 if the ratio is below the target."""
+Usage: search_jobs.py PROGRAM [ROUNDS]. Each run has one thread. Searches with one run at a time, with two, and two searches with one run at a
+time side by side alternate, and the fastest of each counts. All must find the same table. Needs two cores of an otherwise idle machine; ends
+with 1 if the ratio to the independent processes is below the target."""
 
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TARGET = 1.8
+TARGET = 0.9
 SPACE = """data = "{folder}/task.h5"
 model = "64-256-256-10:relu"
 epochs = 6
@@ -44,6 +46,7 @@ def main() -> int:
         print("left out: needs two cores")
         return 0
     best = {1: float("inf"), 2: float("inf")}
+    side_by_side = float("inf")
     results = set()
     with tempfile.TemporaryDirectory(prefix="paragrad-") as name:
         folder = Path(name)
@@ -55,8 +58,13 @@ def main() -> int:
                 seconds, found = search(program, folder, folder / f"{number}-{jobs}", jobs)
                 best[jobs] = min(best[jobs], seconds)
                 results.add(found)
-    ratio = best[1] / best[2]
-    print(f"a search of 24 runs: {best[1]:.2f} s one at a time, {best[2]:.2f} s two at a time, ratio {ratio:.2f} (target {TARGET})")
+            begin = time.monotonic()
+            with ThreadPoolExecutor(2) as pool:
+                results.update(found for _, found in pool.map(lambda side: search(program, folder, folder / f"{number}-{side}", 1), "ab"))
+            side_by_side = min(side_by_side, time.monotonic() - begin)
+    ratio = side_by_side / 2 / best[2]
+    print(f"a search of 24 runs: {best[1]:.2f} s one at a time, {best[2]:.2f} s two at a time; two such searches side by side, as independent "
+          f"processes: {side_by_side:.2f} s; ratio of runs per second {ratio:.2f} (target {TARGET})")
     if len(results) > 1:
         print("FAILS: the searches found different results")
     return 1 if ratio < TARGET or len(results) > 1 else 0
