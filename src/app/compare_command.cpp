@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -92,21 +93,40 @@ Rows each_run(const std::vector<runs::FinishedRun>& finished) {
   return rows;
 }
 
-/// In the order of the first run of each.
+bool have_distinct_seeds(const std::vector<std::size_t>& places, const Rows& each) {
+  std::set<std::string> seeds;
+  for (const std::size_t place : places) {
+    const auto seed = each.options[place].find("seed");
+    if (!seeds.insert(seed == each.options[place].end() ? "" : seed->second).second) return false;
+  }
+  return true;
+}
+
+/// In the order of the first run of each. Runs that have the same seed, too, stay as they are. The same rule as in
+/// src/python/paragrad/labels.py.
 Rows means_over_seeds(const Rows& each) {
   using Alike = std::tuple<runs::RunOptions, int, std::string>;  // options, workers, clock
   std::vector<Alike> order;
-  std::map<Alike, std::vector<runs::ComparedRun>> groups;
+  std::map<Alike, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < each.runs.size(); ++i) {
     Alike alike{runs::without_seed(each.options[i]), each.runs[i].workers, each.runs[i].clock};
     auto& group = groups[alike];
     if (group.empty()) order.push_back(std::move(alike));
-    group.push_back(each.runs[i]);
+    group.push_back(i);
   }
   Rows rows;
+  const auto add = [&](const std::vector<std::size_t>& places, const runs::RunOptions& options) {
+    std::vector<runs::ComparedRun> of;
+    for (const std::size_t place : places) of.push_back(each.runs[place]);
+    rows.runs.push_back(runs::mean_of(of));
+    rows.options.push_back(options);
+  };
   for (const Alike& alike : order) {
-    rows.runs.push_back(runs::mean_of(groups.at(alike)));
-    rows.options.push_back(std::get<0>(alike));
+    const std::vector<std::size_t>& places = groups.at(alike);
+    if (have_distinct_seeds(places, each))
+      add(places, std::get<0>(alike));
+    else
+      for (const std::size_t place : places) add({place}, each.options[place]);
   }
   return rows;
 }

@@ -82,11 +82,6 @@ core::Json record_of(const ComparedRun& run) {
   return record;
 }
 
-/// Characters of UTF-8.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
-}
-
 using Widths = std::array<std::size_t, 14>;
 
 std::string text_line(const Cells& c, const Widths& w) {
@@ -99,7 +94,7 @@ std::string as_text(const Runs& runs) {
   Widths widths{titles[0].size(), 15, 8, 6, 8, 8, 7, 9, 9, 9, 9, 9, 8, 0};  // or what the longest cell takes
   for (const ComparedRun& run : runs) {
     const Cells cells = cells_of(run);
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], core::characters_in(cells[i]));
   }
   std::string text = text_line(titles, widths);
   for (const ComparedRun& run : runs) text += text_line(cells_of(run), widths);

@@ -49,7 +49,9 @@ RunOptions without_seed(RunOptions options) {
   if (init == options.end()) return options;
   std::string& path = init->second;
   const auto is_digit = [&](std::size_t at) { return at < path.size() && path[at] >= '0' && path[at] <= '9'; };
-  for (auto at = path.find(number); at != std::string::npos; at = path.find(number, at + 1))
+  const auto file = path.rfind('/'), folder = file == std::string::npos || file == 0 ? file : path.rfind('/', file - 1);
+  for (auto at = path.find(number, folder == std::string::npos ? 0 : folder); at != std::string::npos;
+       at = path.find(number, at + 1))
     if (!(at > 0 && is_digit(at - 1)) && !is_digit(at + number.size())) path.replace(at, number.size(), "{seed}");
   return options;
 }

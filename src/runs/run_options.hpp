@@ -17,7 +17,8 @@ RunOptions options_in(const std::string& config);
 /// Those in a run's config.toml. Empty without that file.
 RunOptions options_of(const std::string& run_folder);
 
-/// Without the seed, and with {seed} for it in `init`: equal for runs that differ only in their seed.
+/// Without the seed, and with {seed} for it in the folder and the file that `init` names: equal for runs that differ only
+/// in their seed.
 RunOptions without_seed(RunOptions options);
 
 /// Of the AnyWorldArguments, the options that are described with this mark.

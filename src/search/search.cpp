@@ -26,21 +26,6 @@
 namespace paragrad::search {
 namespace {
 
-/// NAN if there is no such number.
-double number_in(const core::Json& values, const std::string& name) {
-  return values.contains(name) && values.at(name).is_number() ? values.at(name).get<double>() : NAN;
-}
-
-/// Of a result, or of the record of an epoch.
-double training_s_of(const RunRecord& record) {
-  return number_in(record.values, record.values.contains("training_s") ? "training_s" : "time_s");
-}
-
-double value_of(const RunRecord& record, const std::string& measure) {
-  if (!record.failure.empty()) return NAN;
-  return measure == "training_s" ? training_s_of(record) : number_in(record.values, measure);
-}
-
 class Search {
  public:
   Search(const SearchArguments& arguments, const Methods& methods, SearchPlan plan)
@@ -84,9 +69,11 @@ class Search {
   std::string description() const {
     std::set<std::string> methods;
     for (const Configuration& one : plan_.configurations) methods.insert(one.method);
-    return core::format("{}{} configurations, {} seed{}",
-                        methods.size() > 1 ? core::format("{} methods, ", methods.size()) : "", plan_.configurations.size(),
-                        plan_.seeds.size(), plan_.seeds.size() == 1 ? "" : "s");
+    const auto counted = [](std::size_t count, const char* what) {
+      return core::format("{} {}{}", count, what, count == 1 ? "" : "s");
+    };
+    return (methods.size() > 1 ? counted(methods.size(), "method") + ", " : "") +
+           counted(plan_.configurations.size(), "configuration") + ", " + counted(plan_.seeds.size(), "seed");
   }
 
   /// Trains the configurations from rung to rung, as far as other processes have come with their runs.
@@ -149,7 +136,7 @@ class Search {
       for (const std::uint64_t seed : plan_.seeds) {
         Spent& so_far = spent_[{configuration, seed}];
         const RunRecord record = runs_.record(configuration, seed, rung);
-        const double reached_s = training_s_of(record);
+        const double reached_s = record.training_s;
         if (std::isnan(reached_s)) continue;  // it failed before its first record
         stage.push_back(reached_s - so_far.training_s);
         so_far = {reached_s, record.epoch};
@@ -160,7 +147,7 @@ class Search {
   std::size_t groups() const { return static_cast<std::size_t>(arguments_.groups > 0 ? arguments_.groups : plan_.jobs); }
 
   void report(const std::string& run, const RunRecord& record) {
-    const double value = value_of(record, arguments_.measure);
+    const double value = record.score(arguments_.measure);
     if (!record.failure.empty())
       report_failure(run, record.failure);
     else
@@ -209,10 +196,10 @@ class Search {
       const RunRecord record = runs_.record(configuration, seed, stopped_after_[configuration]);
       found.epochs = std::max(found.epochs, record.epoch);
       found.to_the_end = found.to_the_end && (record.finished || !record.failure.empty());
-      found.measures.push_back(value_of(record, arguments_.measure));
-      found.test_errors.push_back(value_of(record, "test_error"));
+      found.measures.push_back(record.score(arguments_.measure));
+      found.test_errors.push_back(record.score("test_error"));
       found.sent_bytes.push_back(record.failure.empty() ? record.sent_bytes : NAN);
-      found.training_s.push_back(record.failure.empty() ? training_s_of(record) : NAN);
+      found.training_s.push_back(record.failure.empty() ? record.training_s : NAN);
       found.remarks.push_back(record.remark);
     }
     return found;

@@ -42,7 +42,7 @@ std::optional<int> epochs_in(const core::Json& json, const char* key) {
 }
 
 /// NAN if there is no such number.
-double number_in(const core::Json& json, const char* key) {
+double number_in(const core::Json& json, const std::string& key) {
   return json.is_object() && json.contains(key) && json.at(key).is_number() ? json.at(key).get<double>() : NAN;
 }
 
@@ -61,6 +61,7 @@ RunRecord recorded(const std::string& folder, int epoch) {
     found.values = std::move(record);
     found.epoch = *of;
     found.sent_bytes = sent;
+    found.training_s = number_in(found.values, "time_s");
   }
   return found;
 }
@@ -89,6 +90,11 @@ std::string with_seed(std::string value, std::uint64_t seed) {
   for (auto at = value.find(place); at != std::string::npos; at = value.find(place, at + number.size()))
     value.replace(at, place.size(), number);
   return value;
+}
+
+double RunRecord::score(const std::string& measure) const {
+  if (!failure.empty()) return NAN;
+  return measure == "training_s" ? training_s : number_in(values, measure);
 }
 
 struct SearchRuns::Job {
@@ -161,6 +167,7 @@ RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int 
           core::format("'{}/manifest.json' is damaged: remove the folder, and the run is repeated", folder));
     record.epoch = *epochs;
     record.sent_bytes = number_in(record.values, "sent_bytes");
+    record.training_s = number_in(record.values, "training_s");
   }
   record.remark = remark_on(record, manifest);
   return record;

@@ -39,12 +39,16 @@ struct RunRecord {
   core::Json values;        ///< of the last epoch reached or, if `finished`, of the result; an object, or null
   int epoch = 0;            ///< last epoch that is recorded
   double sent_bytes = NAN;  ///< so far, by a worker on average; NAN if it is not known
+  double training_s = NAN;  ///< so far, on the clock of the run
   bool finished = false;
   std::string failure;  ///< the run's error message; empty if it did not fail
 
   /// What is to be known of its score: "refused" (its options cannot be combined: it never began), "failed" (while it
   /// trained), "diverged or too short" (its loss is above that of a constant output); empty if it is a score like others.
   std::string remark;
+
+  /// Its score by the measure; NAN if it failed or has none.
+  double score(const std::string& measure) const;
 };
 
 /// The runs of a search, each a process of this program. What they did is read from their folders, so a search that was

@@ -35,11 +35,6 @@ std::string quantity_of(const std::vector<double>& values, core::Unit unit) {
   return std::isnan(mean) ? "-" : core::format_quantity(mean, unit);
 }
 
-/// Characters of UTF-8.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
-}
-
 /// Of the seeds: "refused", "failed (2 of 3)".
 std::string remarks_on(const SearchedConfiguration& one) {
   std::string text;
@@ -55,11 +50,11 @@ std::string remarks_on(const SearchedConfiguration& one) {
 std::string aligned(const std::vector<TableRow>& lines) {
   std::vector<std::size_t> widths(lines[0].size(), 0);
   for (const TableRow& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], core::characters_in(line[i]));
   std::string text;
   for (const TableRow& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i)
-      text += std::string(widths[i] - width_of(line[i]) + (i > 0 ? 2 : 0), ' ') + line[i];
+      text += std::string(widths[i] - core::characters_in(line[i]) + (i > 0 ? 2 : 0), ' ') + line[i];
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   }

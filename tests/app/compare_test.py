@@ -58,11 +58,11 @@ class Compare(CliTest):
     def test_means_put_runs_together_that_differ_only_in_their_seed(self):
         folders = {(strategy, seed): str(self.folder / f"{strategy}-{seed}") for seed in (1, 2, 12) for strategy in ("bmuf", "model_averaging")}
         for (strategy, seed), folder in folders.items():
-            first = self.folder / f"first-{seed}"
+            first = self.folder / f"batch1/first-{seed}"
             if not first.exists():
                 self.simulate(1, "--seed", seed, "--out", first).check_returncode()
             self.simulate(2, "--strategy", strategy, "--seed", seed, "--init", first / "checkpoint.h5", "--out", folder).check_returncode()
-        alone = str(self.folder / "first-1")
+        alone = str(self.folder / "batch1/first-1")
         each = {record["run"]: record for record in json.loads(run("compare", *folders.values(), alone, "--format", "json").stdout)}
         means = json.loads(run("compare", *folders.values(), alone, "--format", "json", "--means").stdout)
         self.assertEqual([(record["run"], record["seeds"]) for record in means],
@@ -81,6 +81,8 @@ class Compare(CliTest):
         self.assertRegex(text.splitlines()[1], rf"^{folders['bmuf', 1]} \(3 seeds\) .* \d+\.\d\d ± \d+\.\d\d ")
         self.assertEqual(len({line.index(" simulated ") for line in text.splitlines()[1:4]}), 1)
         self.assertIn("±: standard deviation of a seed", text)
+        twice = json.loads(run("compare", alone, alone, "--format", "json", "--means").stdout)
+        self.assertEqual([record["seeds"] for record in twice], [1, 1])
 
     def test_epochs_are_those_that_were_trained(self):
         run("simulate", "--workers", 1, "--platform", PLATFORM, *without(self.task, "--epochs"), "--epochs", 5, "--patience", 1,

@@ -78,6 +78,8 @@ class Labels(unittest.TestCase):
     def test_seeds_are_put_together_although_each_starts_from_its_own_checkpoint(self):
         runs = [fake(f"r{seed}", seed=seed, init=f"first-s{seed}/checkpoint.h5") for seed in (1, 2)]
         self.assertEqual([len(group.runs) for group in by_seed(runs)], [2])
+        runs = [fake(f"r{seed}", seed=seed, init=f"batch1/first-s{seed}/checkpoint.h5") for seed in (1, 2)]
+        self.assertEqual([len(group.runs) for group in by_seed(runs)], [2])
         self.assertEqual([len(group.runs) for group in by_seed([fake("a", init="x.h5"), fake("b", seed=2, init="y.h5")])], [1, 1])
 
     def test_without_a_difference_a_label_is_the_folder(self):

@@ -29,12 +29,14 @@ class Seeds:
 
 
 def distinguishing_options(run: Run) -> dict[str, Any]:
-    """The options that matter, without the seed; what a path says of the seed is written {seed}."""
+    """The options that matter, without the seed; what the folder and the file of `init` say of the seed is written {seed}."""
     about = run.about
     options = {name: value for name, value in run.config.items() if name not in WITHOUT_EFFECT | {"seed"}}
     options |= {"workers": about["workers"], "world": about["world"]}  # which need not be options
     if "init" in options:
-        options["init"] = re.sub(rf"(?<!\d){about['seed']}(?!\d)", "{seed}", str(options["init"]))
+        parts = str(options["init"]).rsplit("/", 2)
+        named = re.sub(rf"(?<!\d){about['seed']}(?!\d)", "{seed}", "/".join(parts[-2:]))
+        options["init"] = "/".join([*parts[:-2], named])
     if "python-class" in options:
         options["strategy"] = f"{options.pop('python-class')}#{options.pop('python-source-sha256', '')}"
     return options

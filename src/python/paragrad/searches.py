@@ -148,7 +148,9 @@ def value_of(name: str, value: Any, in_list: bool = False) -> str:
 
 
 def is_text(text: str | bytes) -> bool:
+    """Of a file name, too, which may hold any bytes."""
     try:
-        return isinstance(text, str) and bool(text.encode() or True)
-    except UnicodeEncodeError:
+        text.encode()  # type: ignore[union-attr]
+    except (AttributeError, UnicodeEncodeError):
         return False
+    return True
