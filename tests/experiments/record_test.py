@@ -196,10 +196,10 @@ class Recording(unittest.TestCase):
 
     def test_an_option_that_is_true_or_false_can_be_tuned(self):
         with (self.experiment / "config.toml").open("a") as file:
-            file.write(TUNE.replace('"learning-rate"', '"balance"').replace("[0.1, 1e300]", "[true, false]").replace("[0.2]", "[true]")
+            file.write(TUNE.replace('"learning-rate"', '"shuffle"').replace("[0.1, 1e300]", "[true, false]").replace("[0.2]", "[true]")
                        .replace("[0.1]", "[false]"))
         self.harness("tune", "toy", "--size", "smoke")
-        self.assertIn("--balance=true", self.harness("commands", "toy", "--size", "smoke")[0])
+        self.assertIn("--shuffle=true", self.harness("commands", "toy", "--size", "smoke")[0])
 
     def test_trials_that_stop_at_a_rung_are_not_chosen(self):
         self.change("learning-rate = 0.1\n", "")
