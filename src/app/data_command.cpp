@@ -9,7 +9,7 @@
 #include "data/describe.hpp"
 #include "data/file_format.hpp"
 #include "data/generate.hpp"
-#include "data/partition.hpp"
+#include "data/partitioning.hpp"
 #include "data/verify.hpp"
 #include "speech/synthesis/generate_speech.hpp"
 
@@ -49,6 +49,7 @@ struct PartitionArguments {
   std::size_t workers = 1;
   std::size_t blocks = 0;
   double split_s = 0;
+  std::string kind = std::string(data::random_kind);
   bool utterances = false;
   std::uint64_t seed = 1;
 
@@ -60,6 +61,8 @@ struct PartitionArguments {
                   "duration of a split, such as 22.5min, instead of `blocks`; needs a data file with a frame shift")
         .without_default()
         .when(blocks == 0, "cannot be combined with `blocks`: give one of them");
+    list.entry("partition", kind, data::partitioner_catalogue,
+               "how the samples are divided among workers, which may differ in their data");
     list.flag("utterances", utterances, "keep utterances whole within splits, instead of drawing single samples");
     list.number("seed", seed, core::any_seed, "random seed of the order");
   }
@@ -77,24 +80,20 @@ void store_partition(const PartitionArguments& options) {
     throw core::ConfigError("a partition needs either --blocks or --split-duration: give one of them");
   const std::size_t blocks =
       options.blocks > 0 ? options.blocks : data::blocks_of_duration(info, options.workers, options.split_s);
-  const auto partition =
-      options.utterances
-          ? data::Partition::of_utterances(dataset->offsets(data::Subset::train), options.workers, blocks, options.seed)
-          : data::Partition::random(info.samples[0], options.workers, blocks, options.seed);
+  const data::PartitionUnits units =
+      options.utterances ? data::PartitionUnits::of_utterances(*dataset) : data::PartitionUnits::of_samples(*dataset);
+  const data::Partition partition = data::divide(units, options.kind, options.workers, blocks, options.seed);
   partition.store(options.file);
-  std::size_t least = info.samples[0], most = 0;
-  for (std::size_t block = 0; block < blocks; ++block)
-    for (std::size_t worker = 0; worker < options.workers; ++worker) {
-      const std::size_t size = partition.split_range(block, worker).size();
-      least = std::min(least, size);
-      most = std::max(most, size);
-    }
-  fmt::print("{}: stored the partition {}x{} with seed {}, {} to {} samples per split\n", core::printable(options.file),
-             options.workers, blocks, options.seed, least, most);
+  const data::PartitionSpread spread = data::spread_of(partition, dataset.get());
+  fmt::print("{}: stored the partition {}x{} with seed {}{}, {} to {} samples per split\n", core::printable(options.file),
+             options.workers, blocks, options.seed,
+             partition.kind() == data::random_kind ? "" : core::format(", {}", partition.kind()), spread.least_of_split,
+             spread.most_of_split);
+  if (partition.kind() != data::random_kind) fmt::print("{}\n", data::describe(spread));
 }
 
 void add_partition(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("partition", "store a random N x M partition in a data file");
+  CLI::App* command = data.add_subcommand("partition", "store an N x M partition in a data file");
   auto options = std::make_shared<PartitionArguments>();
   cli::add_options(*command, *options);
   cli::set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");

@@ -16,6 +16,7 @@
 #include "core/join.hpp"
 #include "core/json.hpp"
 #include "core/names.hpp"
+#include "data/partitioning.hpp"
 #include "nn/loss.hpp"
 #include "nn/node_text.hpp"
 #include "nn/zoo/zoo.hpp"
@@ -42,6 +43,7 @@ struct HelpArguments {
 
 std::vector<core::CatalogueInfo> catalogues() {
   return {strategies::strategy_catalogue(),
+          data::partitioner_catalogue(),
           comm::compression_catalogue(),
           comm::collective_catalogue(),
           optim::optimiser_catalogue(),

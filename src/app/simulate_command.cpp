@@ -185,7 +185,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   const worlds::DeviceRate rate = worlds::device_rate(samples_per_s, world.platform(), training.options, workers);
   world.set_ranks(workers + runs::servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);
-  const std::string config = runs::spelt_as_before(training, use.config());
+  const std::string config = runs::spelt_as_before(training, runs::config_of(use, training.options));
   if (!world.platform().failures) {
     SimulatedTraining job(arguments, config, world, rate, computes);
     return world.run(job);

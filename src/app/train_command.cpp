@@ -58,8 +58,9 @@ struct RealArguments {
 };
 
 /// Of config.toml, which names the number of workers: another number of ranks, or emulated workers, can resume the run.
-std::string config_of(const cli::OptionUse& use, int workers, int servers) {
-  std::string config = use.config();
+std::string config_of(const cli::OptionUse& use, const RealArguments& real, int servers) {
+  std::string config = runs::config_of(use, real.training.options);
+  const int workers = real.workers;
   const int ranks = comm::announced_ranks();
   if (workers == 0 && ranks > servers) config += core::format("workers={}\n", ranks - servers);
   return config;
@@ -85,8 +86,7 @@ int run(RealArguments& real, const CLI::App& parser) {
       facts, arguments.device, {.count = count, .per_node = arguments.workers_per_node},
       {runs::deaths_of(arguments.options),
        {.advice = advice_after_death(arguments), .stop_limit_s = runs::worker_timeout_s(arguments.options)}});
-  RealTraining job(arguments, runs::spelt_as_before(arguments, config_of(use, real.workers, servers)), *world,
-                   real.read_ahead);
+  RealTraining job(arguments, runs::spelt_as_before(arguments, config_of(use, real, servers)), *world, real.read_ahead);
   return world->run(job);
 }
 

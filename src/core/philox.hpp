@@ -54,7 +54,8 @@ enum class Purpose : std::uint32_t {
   written_text,
   groups,
   masks,
-  foreign_model
+  foreign_model,
+  division
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "core/errors.hpp"
 #include "core/json.hpp"
-#include "data/partition.hpp"
+#include "data/partitioning.hpp"
 
 namespace paragrad::data {
 
@@ -15,6 +16,17 @@ void describe_names(const Dataset& dataset, Subset subset, core::Json& json) {
   std::sort(speakers.begin(), speakers.end());
   const auto different = std::unique(speakers.begin(), speakers.end()) - speakers.begin();
   if (different > 0) json["speakers"] = different;
+}
+
+core::Json describe(const Dataset& dataset, const PartitionName& name) {
+  core::Json json{{"name", name.group}};
+  try {
+    if (const auto partition = Partition::find(dataset, name.workers, name.blocks, name.seed, name.kind))
+      json.update(to_json(name.kind, spread_of(*partition, &dataset)));
+  } catch (const core::ConfigError& error) {
+    json["error"] = error.what();
+  }
+  return json;
 }
 
 }  // namespace
@@ -58,7 +70,7 @@ core::Json describe(const Dataset& dataset) {
     describe_names(dataset, static_cast<Subset>(i), subset);
   }
   json["partitions"] = core::Json::array();
-  for (const auto& partition : stored_partitions(dataset)) json["partitions"].push_back(partition.group);
+  for (const PartitionName& name : stored_partitions(dataset)) json["partitions"].push_back(describe(dataset, name));
   return json;
 }
 

@@ -114,6 +114,7 @@ class NumpyImport {
       const std::string name = names_.of(column_arrays(column.name), subset);
       if (subset == Subset::train && !name.empty()) width = 1;
       if (name.empty() && width == 0) return;
+      if (name.empty() && column.role == ColumnRole::divides) return values.resize(rows_);
       if (name.empty() || width == 0)
         throw core::ConfigError(core::format("only some sets of '{}' have {}: '{}' is {}", options_.from, column.name,
                                              usual_name(column_arrays(column.name), subset),
@@ -125,13 +126,21 @@ class NumpyImport {
 
   template <class T>
   void read_column(const ColumnInfo<T>& column, const NpyArray& array, std::vector<T>& values) const {
-    static_assert(std::is_floating_point_v<T>, "integers are to be read without rounding");
-    if (array.is_text() || array.shape.empty() || array.shape[0] != rows_ || array.elements() != rows_)
-      throw core::ConfigError(core::format("the {} '{}' are {} of the shape {}: give a number for each of the {} samples",
-                                           column.name, array.name, array.dtype(), core::join(array.shape, "x"), rows_));
+    if ((std::is_integral_v<T> ? !array.whole() : array.is_text()) || array.shape.empty() || array.shape[0] != rows_ ||
+        array.elements() != rows_)
+      throw core::ConfigError(core::format("the {} '{}' are {} of the shape {}: give a {} for each of the {} samples",
+                                           column.name, array.name, array.dtype(), core::join(array.shape, "x"),
+                                           std::is_integral_v<T> ? "whole number" : "number", rows_));
     for (std::size_t i = 0; i < rows_; ++i) {
-      values.push_back(static_cast<T>(finite(array, i)));
-      if (!column.is_valid(values.back()))
+      bool fits = true;
+      if constexpr (std::is_integral_v<T>) {
+        const std::int64_t value = array.integer(i);
+        fits = std::in_range<T>(value);
+        values.push_back(static_cast<T>(value));
+      } else {
+        values.push_back(static_cast<T>(finite(array, i)));
+      }
+      if (!fits || !column.is_valid(values.back()))
         throw core::ConfigError(
             core::format("{} is {}, but a {} is {}", array.place(i), array.number(i), column.one, column.what));
     }

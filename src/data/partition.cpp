@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "core/philox.hpp"
 #include "core/range.hpp"
 #include "data/hdf5_file.hpp"
+#include "data/partition_units.hpp"
 #include "data/trial_read.hpp"
 
 namespace paragrad::data {
@@ -21,8 +23,9 @@ namespace {
 constexpr std::string_view folder = "/partitions";
 constexpr std::string_view unit_of_utterances = "utterances";
 
-std::string group_name(std::size_t workers, std::size_t blocks, std::uint64_t seed) {
-  return core::format("{}/{}x{}-s{}", folder, workers, blocks, seed);
+std::string group_name(std::size_t workers, std::size_t blocks, std::uint64_t seed, const std::string& kind) {
+  const std::string name = core::format("{}/{}x{}-s{}", folder, workers, blocks, seed);
+  return kind == random_kind ? name : core::format("{}-{}", name, kind);
 }
 
 bool holds_each_once(std::span<const std::uint32_t> order) {
@@ -43,6 +46,11 @@ bool cuts_evenly(std::span<const std::uint64_t> starts, std::uint64_t samples) {
   return true;
 }
 
+bool holds_nothing_empty(std::span<const std::uint64_t> starts, std::uint64_t samples) {
+  return starts.front() == 0 && starts.back() == samples &&
+         std::ranges::adjacent_find(starts, std::greater_equal()) == starts.end();
+}
+
 /// Whether each sequence is contiguous, from its first row to its last, and within one split.
 bool keeps_sequences(std::span<const std::uint32_t> order, std::span<const std::uint64_t> starts,
                      std::span<const std::int64_t> offsets) {
@@ -60,24 +68,6 @@ bool keeps_sequences(std::span<const std::uint32_t> order, std::span<const std::
     if (starts[split] == at) ++split;
   }
   return split == starts.size();
-}
-
-/// The starts of all splits and the end of the last: the `ends` ([utterances + 1], from 0) nearest to equal parts, with at
-/// least one utterance per split.
-std::vector<std::uint64_t> cut_at_ends(const std::vector<std::uint64_t>& ends, std::size_t splits) {
-  std::vector<std::uint64_t> starts{0};
-  std::size_t at = 0;
-  for (std::size_t k = 1; k < splits; ++k) {
-    const std::uint64_t wanted = core::part_of(ends.back(), splits, k).begin;
-    const std::size_t least = at + 1, most = ends.size() - 1 - (splits - k);
-    const auto first = ends.begin() + static_cast<std::ptrdiff_t>(least),
-               last = ends.begin() + static_cast<std::ptrdiff_t>(most);
-    at = static_cast<std::size_t>(std::lower_bound(first, last, wanted) - ends.begin());
-    if (at > least && ends[at] > wanted && wanted - ends[at - 1] <= ends[at] - wanted) --at;
-    starts.push_back(ends[at]);
-  }
-  starts.push_back(ends.back());
-  return starts;
 }
 
 void check_samples(std::size_t samples) {
@@ -161,7 +151,19 @@ Partition Partition::of_pieces(std::span<const std::uint32_t> begins) const {
     for (const std::uint32_t i : stream.permutation(static_cast<std::uint32_t>(pieces.size()))) order.push_back(pieces[i]);
     starts.push_back(order.size());
   }
-  return {std::move(order), std::move(starts), begins.size(), workers_, blocks_, seed_};
+  Partition pieces({std::move(order), std::move(starts), begins.size(), workers_, blocks_, seed_});
+  pieces.kind_ = kind_;
+  return pieces;
+}
+
+Partition Partition::of_splits(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t workers,
+                               std::size_t blocks, std::uint64_t seed, bool whole_utterances) {
+  const std::size_t samples = order.size();
+  if (starts.size() != workers * blocks + 1 || !holds_each_once(order) || !holds_nothing_empty(starts, samples))
+    throw std::logic_error("Partition::of_splits: no partition");
+  Partition partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
+  partition.whole_utterances_ = whole_utterances;
+  return partition;
 }
 
 Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
@@ -169,16 +171,17 @@ Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::siz
   return {{}, {}, samples, workers, blocks, seed};
 }
 
-std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks,
-                                         std::uint64_t seed) {
-  return read_after_trial(dataset.info().path,
-                          [&](bool for_real) { return read(dataset, workers, blocks, seed, for_real); });
+std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
+                                         const std::string& kind) {
+  return read_after_trial(dataset.info().path, [&](bool for_real) {
+    return read(dataset, {"", workers, blocks, seed, kind}, for_real);
+  });
 }
 
-std::optional<Partition> Partition::read(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
-                                         bool for_real) {
+std::optional<Partition> Partition::read(const Dataset& dataset, const PartitionName& name, bool for_real) {
+  const auto& [_, workers, blocks, seed, kind] = name;
   const auto& info = dataset.info();
-  const auto group = group_name(workers, blocks, seed);
+  const auto group = group_name(workers, blocks, seed, kind);
   const auto file = Hdf5File::open(info.path);
   if (!file.exists(group)) return {};
   const auto broken = [&](std::string_view what) {
@@ -201,9 +204,12 @@ std::optional<Partition> Partition::read(const Dataset& dataset, std::size_t wor
   if (!holds_each_once(order)) throw broken("does not contain each sample exactly once");
   if (whole_utterances && !keeps_sequences(order, starts, dataset.offsets(Subset::train)))
     throw broken("does not keep each utterance in one split");
-  if (!whole_utterances && !cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
+  if (!whole_utterances && kind == random_kind && !cuts_evenly(starts, samples))
+    throw broken("has splits whose sizes differ by more than one");
+  if (!holds_nothing_empty(starts, samples)) throw broken("has a split without samples");
   Partition partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
   partition.whole_utterances_ = whole_utterances;
+  partition.kind_ = kind;
   return partition;
 }
 
@@ -213,7 +219,7 @@ void Partition::store(const std::string& path) const {
   if (samples != samples_)
     throw core::ConfigError(
         core::format("a partition of {} samples does not fit the {} training samples of '{}'", samples_, samples, path));
-  const auto group = group_name(workers_, blocks_, seed_);
+  const auto group = group_name(workers_, blocks_, seed_, kind_);
   if (read_after_trial(path, [&](bool) { return Hdf5File::open(path).exists(group); }))
     throw core::ConfigError(core::format("'{}' already has a partition {}; choose another seed, or use that one", path,
                                          group.substr(folder.size() + 1)));
@@ -234,7 +240,13 @@ void Partition::store(const std::string& path) const {
 Partition Partition::without_rows() const {
   Partition sizes({}, starts_, samples_, workers_, blocks_, seed_);
   sizes.whole_utterances_ = whole_utterances_;
+  sizes.kind_ = kind_;
   return sizes;
+}
+
+Partition Partition::of_kind(std::string kind) && {
+  kind_ = std::move(kind);
+  return std::move(*this);
 }
 
 std::size_t blocks_of_duration(const DatasetInfo& info, std::size_t workers, double split_duration_s) {
@@ -271,18 +283,20 @@ std::span<const std::uint32_t> Partition::rows(core::Range positions) const {
 
 namespace {
 
-/// Zeros unless `group` is exactly what group_name() gives for the numbers in it.
+/// Zeros unless `group` is exactly what group_name() gives for what is in it.
 PartitionName parse_name(const std::string& group) {
   const auto number = [&](std::size_t begin, std::size_t end, std::uint64_t& value) {
     return std::from_chars(group.data() + begin, group.data() + end, value).ec == std::errc();
   };
   const auto cross = group.find('x'), dash = group.find("-s");
   std::uint64_t workers = 0, blocks = 0, seed = 0;
-  if (cross == std::string::npos || dash == std::string::npos || dash < cross || !number(0, cross, workers) ||
-      !number(cross + 1, dash, blocks) || !number(dash + 2, group.size(), seed) ||
-      group_name(workers, blocks, seed) != core::format("{}/{}", folder, group))
+  if (cross == std::string::npos || dash == std::string::npos || dash < cross) return {group};
+  const auto second = std::min(group.find('-', dash + 1), group.size());
+  const std::string kind = second < group.size() ? group.substr(second + 1) : std::string(random_kind);
+  if (!number(0, cross, workers) || !number(cross + 1, dash, blocks) || !number(dash + 2, second, seed) ||
+      group_name(workers, blocks, seed, kind) != core::format("{}/{}", folder, group))
     return {group};
-  return {group, workers, blocks, seed};
+  return {group, workers, blocks, seed, kind};
 }
 
 }  // namespace
@@ -295,7 +309,7 @@ std::vector<PartitionName> stored_partitions(const Dataset& dataset) {
   std::vector<PartitionName> names;
   for (const auto& group : groups) names.push_back(parse_name(group));
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.workers, a.blocks, a.seed, a.group) < std::tie(b.workers, b.blocks, b.seed, b.group);
+    return std::tie(a.workers, a.blocks, a.seed, a.kind, a.group) < std::tie(b.workers, b.blocks, b.seed, b.kind, b.group);
   });
   return names;
 }

@@ -11,9 +11,21 @@
 
 namespace paragrad::data {
 
+/// The name of a stored partition, "32x64-s1" or "8x4-s1-dirichlet:0.1", which gives the arguments of find().
+struct PartitionName {
+  std::string group;
+  std::size_t workers = 0;
+  std::size_t blocks = 0;
+  std::uint64_t seed = 0;
+  std::string kind{};
+};
+
+inline constexpr std::string_view random_kind = "random";
+
 /// Partition N×M of the training set: M blocks of N splits, D_j = {D_jk}; every sample is in exactly one split
 /// (Chen and Huo, ICASSP 2016). Splits of samples differ in size by at most one; splits of whole utterances are as close to
-/// equal size as the utterance boundaries allow.
+/// equal size as the utterance boundaries allow. Other kinds (data/partitioning.hpp) give workers data that differ, and
+/// perhaps splits of different sizes, none of which is empty.
 class Partition {
  public:
   /// A random partition: the permutation of 0 … samples-1 keyed by `seed`, cut into N·M parts, block by block.
@@ -33,13 +45,19 @@ class Partition {
   /// because neighbouring pieces are similar. Throws std::logic_error if the splits are not of utterances.
   Partition of_pieces(std::span<const std::uint32_t> begins) const;
 
+  /// These splits: `order` has the rows of all splits, block by block and worker by worker, `starts` ([workers * blocks +
+  /// 1]) where each begins. Throws logic_error unless each row is in one split and no split is empty.
+  static Partition of_splits(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t workers,
+                             std::size_t blocks, std::uint64_t seed, bool whole_utterances);
+
   /// Only the sizes of the splits, without rows: for runs that count and never read. Uses no memory, whatever the number of
   /// samples.
   static Partition of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
 
-  /// The stored partition "NxM" of a data file with this seed, if there is one. Throws ConfigError if it belongs to another
-  /// data set or violates the invariants above.
-  static std::optional<Partition> find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed);
+  /// The stored partition "NxM" of a data file with this seed and of this kind, if there is one. Throws ConfigError if it
+  /// belongs to another data set or violates the invariants above.
+  static std::optional<Partition> find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
+                                       const std::string& kind = std::string(random_kind));
 
   /// Adds this partition to the data file. Throws ConfigError if it already exists or the disk is full, and leaves the file
   /// unchanged: the partition is added to a copy, which then replaces the file. Costs a copy of the file (free if the file
@@ -50,11 +68,15 @@ class Partition {
   std::size_t blocks() const { return blocks_; }
   std::uint64_t seed() const { return seed_; }
   std::size_t samples() const { return samples_; }
+  const std::string& kind() const { return kind_; }  ///< "random", "dirichlet:0.1"
   bool has_rows() const { return !order_.empty(); }
   bool has_whole_utterances() const { return whole_utterances_; }
 
   /// Only the sizes of these splits, for runs that count and never read.
   Partition without_rows() const;
+
+  /// The same splits as a partition of this kind, under whose name it is stored.
+  Partition of_kind(std::string kind) &&;
 
   /// Positions, in the order of the partition, of split (block j, worker k), and of all splits of a block.
   core::Range split_range(std::size_t block, std::size_t worker) const;
@@ -71,8 +93,7 @@ class Partition {
   Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t samples, std::size_t workers,
             std::size_t blocks, std::uint64_t seed);
   /// for_real: false only checks that HDF5 can read the partition, for which contiguous arrays need not be read.
-  static std::optional<Partition> read(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
-                                       bool for_real);
+  static std::optional<Partition> read(const Dataset& dataset, const PartitionName& name, bool for_real);
   std::size_t start(std::size_t split) const;
 
   std::vector<std::uint32_t> order_;   // [samples] rows, split after split; empty: sizes only
@@ -82,21 +103,15 @@ class Partition {
   std::size_t blocks_;
   std::uint64_t seed_;
   bool whole_utterances_ = false;
+  std::string kind_ = std::string(random_kind);
 };
 
 /// M, so that splits of a partition N×M of this training set last about `split_duration_s`; at least 1.
 /// Throws ConfigError for a data set without a frame shift and for a duration that is not positive.
 std::size_t blocks_of_duration(const DatasetInfo& info, std::size_t workers, double split_duration_s);
 
-/// The name of a stored partition, "32x64-s1", which gives the arguments of find().
-struct PartitionName {
-  std::string group;
-  std::size_t workers = 0;
-  std::size_t blocks = 0;
-  std::uint64_t seed = 0;
-};
-
-/// The partitions in a data file, sorted by workers, blocks and seed. A group with another name is listed with zeros.
+/// The partitions in a data file, sorted by workers, blocks, seed and kind. A group with another name is listed
+/// with zeros.
 std::vector<PartitionName> stored_partitions(const Dataset& dataset);
 
 }  // namespace paragrad::data

@@ -16,7 +16,8 @@ namespace paragrad::data {
 
 enum class ColumnRole {
   answer,  ///< it stands in place of the label
-  extra
+  extra,
+  divides  ///< it says how samples are divided among workers
 };
 
 template <class T>
@@ -30,6 +31,7 @@ struct ColumnInfo {
 
 inline bool is_finite(float value) { return std::isfinite(value); }
 inline bool is_weight(float value) { return std::isfinite(value) && value >= 0; }
+inline bool is_client(std::int32_t value) { return value >= 0; }
 
 /// Something of each column: `columns.targets`.
 template <template <class> class Of>
@@ -48,11 +50,20 @@ void for_columns(const With& with, Sets&... sets) {
 #undef COLUMN
 }
 
-/// The same for the extra columns.
+/// The same for columns that stand next to the label.
 template <class With, class... Sets>
 void for_extra_columns(const With& with, Sets&... sets) {
   const auto filter = [&](const auto& column, auto&... of_column) {
-    if (column.role == ColumnRole::extra) with(column, of_column...);
+    if (column.role != ColumnRole::answer) with(column, of_column...);
+  };
+  for_columns(filter, sets...);
+}
+
+/// The same for columns that training reads.
+template <class With, class... Sets>
+void for_read_columns(const With& with, Sets&... sets) {
+  const auto filter = [&](const auto& column, auto&... of_column) {
+    if (column.role != ColumnRole::divides) with(column, of_column...);
   };
   for_columns(filter, sets...);
 }

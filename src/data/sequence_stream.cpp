@@ -69,7 +69,7 @@ Batch SequenceStream::next(std::size_t at_most) {
       std::ranges::copy(all.subspan(packing_.from[i] * width, width), mine.begin() + static_cast<std::ptrdiff_t>(i * width));
     packed = mine;
   };
-  for_columns(pack_column, flat.columns, columns_, columns);
+  for_read_columns(pack_column, flat.columns, columns_, columns);
   const std::size_t scored = tokens_ ? label_tokens() : packing_.scored;
   return {.features = {},
           .labels = labels_,

@@ -217,7 +217,7 @@ void Split::read_columns(const Dataset& dataset, Subset subset) {
         column, std::span<const T>(mine), width, [&](std::size_t i) { return rows[i]; },
         core::format("data file '{}': ", dataset.info().path), subset_names[static_cast<std::size_t>(subset)]);
   };
-  for_columns(read, columns, all, dataset.info().widths);
+  for_read_columns(read, columns, all, dataset.info().widths);
 }
 
 void Split::read_rows(const Dataset& dataset, Subset subset) {

@@ -24,6 +24,7 @@ class Windows {
 
   std::size_t count() const { return count_; }
   std::size_t length() const { return length_; }  ///< of each; below `context` only if the text is
+  Order order() const { return order_; }
 
   /// The first token of a window. epoch: 0 for scores.
   std::uint32_t begin(std::size_t index, std::uint32_t epoch) const;

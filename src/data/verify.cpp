@@ -74,7 +74,7 @@ std::vector<std::string> verify(const std::string& path) {
     findings.push_back(core::format("content_sha256 is {}, but the content hashes to {}", info.content_sha256, digest));
   for (const auto& name : stored_partitions(*dataset)) {
     try {
-      if (!Partition::find(*dataset, name.workers, name.blocks, name.seed))
+      if (!Partition::find(*dataset, name.workers, name.blocks, name.seed, name.kind))
         findings.push_back(core::format("/partitions/{}: not a valid partition name", name.group));
     } catch (const core::ConfigError& error) {
       findings.push_back(error.what());

@@ -77,12 +77,14 @@ class Adam : public LocalOptimiser {
 };
 
 OptimiserEntry adam_family_entry(core::EntryInfo info, bool decoupled) {
-  return entry_of(
+  OptimiserEntry entry = entry_of(
       std::move(info),
       [decoupled](const OptimiserContext& from, const RuleOptions& options) {
         return std::make_unique<Adam>(from, options, decoupled);
       },
       RuleOptions{adam_numbers});
+  entry.customary_rate = 0.001;
+  return entry;
 }
 
 }  // namespace

@@ -78,6 +78,15 @@ core::CatalogueInfo optimiser_catalogue() { return core::info_of("optimiser", "o
 
 bool heeds_momentum(std::string_view name) { return core::find_entry("optimiser", name, optimisers()).heeds_momentum; }
 
+double customary_rate(std::string_view name) { return core::find_entry("optimiser", name, optimisers()).customary_rate; }
+
+std::string customary_rates() {
+  std::vector<std::string> rates;
+  for (const OptimiserEntry& entry : optimisers())
+    if (entry.customary_rate > 0) rates.push_back(core::format("{} {}", entry.info.name, entry.customary_rate));
+  return core::format("{}", core::join(rates, ", "));
+}
+
 bool has_unit_gain(std::string_view name) { return core::find_entry("optimiser", name, optimisers()).has_unit_gain; }
 
 }  // namespace paragrad::optim

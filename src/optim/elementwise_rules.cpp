@@ -47,14 +47,16 @@ class ElementwiseRule final : public LocalOptimiser {
 
 }  // namespace
 
-#define UPDATE_RULE(name, Rule, summary, source)                                            \
+#define UPDATE_RULE(name, Rule, rate, summary, source)                                      \
   OptimiserEntry name##_entry() {                                                           \
-    return entry_of(                                                                        \
+    OptimiserEntry entry = entry_of(                                                        \
         {#name, "", "", summary, source},                                                   \
         [](const OptimiserContext& from, const RuleOptions& options) {                      \
           return std::make_unique<ElementwiseRule<backend::Rule>>(from, options.numbers()); \
         },                                                                                  \
         RuleOptions{backend::Rule::defaults});                                              \
+    entry.customary_rate = rate;                                                            \
+    return entry;                                                                           \
   }
 #include "backend/update_rules.def"
 #undef UPDATE_RULE

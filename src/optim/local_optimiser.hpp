@@ -151,4 +151,11 @@ bool heeds_momentum(std::string_view name);
 /// Whether the rule takes the mean of gradients, so that their contributions do not grow with Step::momentum. Likewise.
 bool has_unit_gain(std::string_view name);
 
+/// The learning rate per minibatch (of its mean gradient) that publications and libraries start from; 0: it depends on the
+/// task. Likewise.
+double customary_rate(std::string_view name);
+
+/// "adam 0.001, adagrad 0.01": those that have one.
+std::string customary_rates();
+
 }  // namespace paragrad::optim

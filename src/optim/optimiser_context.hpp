@@ -48,6 +48,7 @@ struct OptimiserContext {
 struct OptimiserEntry {
   core::EntryInfo info;
   bool heeds_momentum = false;  ///< it uses Step::momentum
+  double customary_rate = 0;    ///< learning rate per minibatch where none is given; 0: one has to be
   bool has_unit_gain = false;   ///< a sample moves the parameters by one rate times its gradient, whatever the momentum
   std::function<std::unique_ptr<LocalOptimiser>(const OptimiserContext&)> make;
 };

@@ -109,8 +109,21 @@ void settle(const cli::OptionUse& use, TrainingArguments& arguments) {
 
 void require_learning_rate(train::TrainingOptions& options) {
   if (options.epochs == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // unused
-  if (options.schedule.initial_rate == 0)
-    throw core::ConfigError("the learning rate must be above 0: give --learning-rate or --lr-per-sample");
+  if (options.schedule.initial_rate > 0) return;
+  const std::string& optimiser = options.optimiser.name;
+  const double customary = optim::customary_rate(optimiser);
+  if (customary == 0 || options.rate_per != "minibatch" || options.schedule.name == "table")
+    throw core::ConfigError(
+        core::format("a learning rate is missing: give `learning-rate` or `lr-per-sample`{}",
+                     customary == 0 ? core::format(" ({} has no customary one)", optimiser) : std::string()));
+  options.schedule.initial_rate = customary;
+  options.takes_customary_rate = true;
+}
+
+std::string config_of(const cli::OptionUse& use, const train::TrainingOptions& options) {
+  std::string config = use.config();
+  if (options.takes_customary_rate) config += core::format("learning-rate={}\n", options.schedule.initial_rate);
+  return config;
 }
 
 std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source) {

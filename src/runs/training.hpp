@@ -52,8 +52,12 @@ void resolve(TrainingArguments& arguments);
 /// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
 void settle(const cli::OptionUse& use, TrainingArguments& arguments);
 
-/// Throws ConfigError if the network is to be trained and no learning rate was given, in either unit.
+/// Where no learning rate was given, in either unit, the optimiser's customary one. Throws ConfigError if the network is to
+/// be trained and there is none.
 void require_learning_rate(train::TrainingOptions& options);
+
+/// The options for config.toml, with a learning rate that was not given.
+std::string config_of(const cli::OptionUse& use, const train::TrainingOptions& options);
 
 /// Samples in all epochs, including pretraining.
 std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source);

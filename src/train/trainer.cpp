@@ -138,7 +138,12 @@ void Trainer::explain() {
   if (!computes || !run_.output.explains) return;
   if (run_.worker.size() > 1 && options.minibatch > 0)
     run_.report.say(describe_minibatch(options.minibatch, run_.worker.size(), shared, run_.blocks.served() != nullptr));
+  if (options.takes_customary_rate)
+    run_.report.say(core::format("learning rate {}, which is customary for {}, as none was given",
+                                 options.schedule.initial_rate, options.optimiser.name));
   run_.report.say(run_.blocks.step_sizes().describe());
+  if (run_.leads() && partition.kind() != data::random_kind)
+    run_.report.say(core::format("partition {}: {}", partition.kind(), data::describe(spread_of_workers(run_.source))));
 }
 
 Result Trainer::finish() {

@@ -4,6 +4,7 @@
 #include "core/format.hpp"
 #include "core/join.hpp"
 #include "data/dataset.hpp"
+#include "data/partitioning.hpp"
 #include "nn/model.hpp"
 #include "nn/node_text.hpp"
 #include "nn/zoo/zoo.hpp"
@@ -98,6 +99,15 @@ void describe_distribution(core::OptionList& list, TrainingOptions& options) {
               "number of blocks to train in each epoch; the rest are skipped (0: all)");
   list.number("splits", options.splits, parts_range, "N: splits per block (0: one per worker)")
       .mark(core::OptionMark::tabled);
+  list.entry("partition", options.partition, data::partitioner_catalogue,
+             "how the training set is divided among workers, which may differ in their data; partitions that `paragrad data "
+             "partition` has stored are used, others are made when training starts")
+      .mark(core::OptionMark::tabled)
+      .off(std::string(data::random_kind))
+      .unless(options.partition != data::random_kind && share_of(options) != strategies::Share::block,
+              not_with_strategy(options, "whose workers do not have data of their own"))
+      .unless(options.partition != data::random_kind && options.balance,
+              "and `balance`, which gives samples to other workers, contradict each other: leave one out");
   list.flag("shuffle", options.shuffle,
             "take the samples of each block, or of each worker's split, in a new random order in every epoch; otherwise the "
             "minibatches are the same in all epochs")
@@ -168,7 +178,8 @@ void describe_rate(core::OptionList& list, TrainingOptions& options) {
   list.group("Learning rate");
   {
     const auto condition = list.only_when(options.epochs > 0, network_only);
-    list.number("learning-rate", schedule.initial_rate, core::above_zero, "initial learning rate")
+    list.number("learning-rate", schedule.initial_rate, core::above_zero,
+                core::format("initial learning rate (default, per minibatch: {})", optim::customary_rates()))
         .mark(core::OptionMark::common, core::OptionMark::rescalable)
         .without_default()
         .when(!per_sample, "cannot be combined with `lr-per-sample`: give one of them");
@@ -292,6 +303,13 @@ std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& optio
   context.server.rule = options.optimiser;
   if (has_servers(options)) context.server.momentum = momentum_unit(options);
   return strategies::make_strategy(options.strategy, options.strategy_settings, context);
+}
+
+strategies::Share share_of(const TrainingOptions& options) {
+  const strategies::StrategyEntry& entry = strategies::strategy_entry(options.strategy);
+  if (!entry.has_servers) return entry.share;
+  const auto servers = core::read_options<strategies::ServerOptions>(options.strategy_settings);
+  return servers.queue ? strategies::Share::epoch : strategies::Share::block;
 }
 
 void serve_with(const TrainingOptions& options, comm::Worker& all_ranks, int workers) {

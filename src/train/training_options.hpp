@@ -50,6 +50,7 @@ struct TrainingOptions {
   std::string rate_per = "minibatch";  ///< the learning rate's unit: "minibatch" (of the configured size) or "sample"
   double rate_per_sample = 0;          ///< instead of schedule.initial_rate and rate_per; 0: these hold, see settle_rate()
   optim::ScheduleOptions schedule;
+  bool takes_customary_rate = false;  ///< schedule.initial_rate is the optimiser's customary one, as none was given
   double l2 = 0;  ///< λ of λ/2·|w|² per sample, over the parameters that optim::OptimiserOptions::l2_on names
 
   int tensor_parallel = 1;       ///< workers per replica, see TensorParallelLearner
@@ -57,16 +58,17 @@ struct TrainingOptions {
   std::size_t minibatch = 64;    ///< samples, over all workers if they share minibatches; 0: the whole block
   std::size_t micro_batch = 0;   ///< most samples that a worker computes on at once; 0: its whole part of the minibatch
   MinibatchSearchOptions minibatch_search;
-  int epochs = 10;              ///< maximum; 0: pretraining only
-  int validations = 1;          ///< per epoch, spread over its blocks, the last at its end
-  double ema_decay = 0;         ///< of the mean of the model over blocks, see ModelMean; 0: none
-  bool keep_best = false;       ///< end with the model of the lowest validation error
-  std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
-  std::size_t blocks = 30;      ///< M
-  std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; if not 0, it determines M
-  bool shuffle = false;         ///< a new order of the samples in every epoch, see PlanOptions
-  bool balance = false;         ///< divide the data by the measured speeds of the workers, see Balance
-  std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks and samples
+  int epochs = 10;                   ///< maximum; 0: pretraining only
+  int validations = 1;               ///< per epoch, spread over its blocks, the last at its end
+  double ema_decay = 0;              ///< of the mean of the model over blocks, see ModelMean; 0: none
+  bool keep_best = false;            ///< end with the model of the lowest validation error
+  std::size_t splits = 0;            ///< per block (N of the partition N×M); 0: one per worker
+  std::size_t blocks = 30;           ///< M
+  std::size_t sync_period = 0;       ///< samples per worker between two synchronisations; if not 0, it determines M
+  std::string partition = "random";  ///< how samples are divided among workers, see data/partitioning.hpp
+  bool shuffle = false;              ///< a new order of the samples in every epoch, see PlanOptions
+  bool balance = false;              ///< divide the data by the measured speeds of the workers, see Balance
+  std::uint64_t seed = 1;            ///< initial weights, partition, order of blocks and samples
 
   core::Settings loop_settings;  ///< options of the observers of the loop
 
@@ -105,6 +107,9 @@ int replicas(const TrainingOptions& options, int workers);
 
 /// The run's strategy; its servers, if any, apply gradients with the run's optimiser.
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options);
+
+/// What the workers of the run's strategy divide among themselves.
+strategies::Share share_of(const TrainingOptions& options);
 
 /// Runs the servers of the run's strategy, see strategies::ServedStrategy::serve.
 void serve_with(const TrainingOptions& options, comm::Worker& all_ranks, int workers);

@@ -9,7 +9,8 @@ from paragrad_cli import PLATFORM, CliTest, run, weights
 ALL = json.loads(run("help", "--format", "json").stdout)
 CATALOGUES = {c["kind"]: c["entries"] for c in ALL if not c["in_text"]}
 OF_TRAINING = {kind: [e for e in CATALOGUES[kind] if not e["serves"] or "allreduce" in e["serves"]]
-               for kind in ("strategy", "compression", "collective", "optimiser", "schedule", "loss")}
+               for kind in ("strategy", "partition", "compression", "collective", "optimiser", "schedule", "loss")}
+OF_TRAINING["partition"] = [e for e in OF_TRAINING["partition"] if e["name"] != "stored"]  # which needs a file that another program has written to
 SHOWN: dict[str, str] = {}  # the defaults that the parser shows: of the first entry that has an option
 for option in (o for entries in CATALOGUES.values() for e in entries for o in e["options"]):
     SHOWN.setdefault(option["name"], option["default"])

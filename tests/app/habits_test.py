@@ -127,7 +127,7 @@ class Mistakes(CliTest):
         self.assert_refused(run("search", path, "--out", self.folder / "keys"), "line 1: unknown key 'weight-decay'; here it is l2")
         path.write_text(f'data = "{self.data}"\nmodel = "8-6"\nlearning-rate = 0.1\nplatform = "{PLATFORM}"\nstrategy = "ddp"\n')
         searched = run("search", path, "--out", self.folder / "values")
-        self.assert_refused(searched, "cannot read the options", "unknown strategy 'ddp'; here it is data_parallel")
+        self.assert_refused(searched, "configuration 001", "unknown strategy 'ddp'; here it is data_parallel")
 
     def test_help_answers_in_the_same_words(self):
         for name, message in (("ddp", "nothing is called 'ddp'; here it is data_parallel ("),

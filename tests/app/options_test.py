@@ -226,6 +226,21 @@ class Unused(CliTest):
             with self.subTest(off=off):
                 self.assertEqual(weights(self.train("--strategy", "bmuf", "--optimiser", "sgd", *off)), plain)
 
+    def test_a_customary_learning_rate_is_said_and_recorded_and_others_are_asked_for(self):
+        task = [word for word in self.task if word not in ("--learning-rate", "0.1", "--quiet")]
+        for optimiser, rate in (("adamw", "0.001"), ("lion", "0.0001"), ("adadelta", "1")):
+            out = self.new_folder()
+            taken = run("train", *task, "--optimiser", optimiser, "--out", out)
+            self.assertEqual(weights(taken), weights(run("train", *task, "--optimiser", optimiser, "--learning-rate", rate)))
+            self.assertTrue(taken.stdout.startswith(f"learning rate {rate}, which is customary for {optimiser}, as none was given\n"), taken.stdout)
+            self.assertIn(f"learning-rate={rate}\n", (out / "config.toml").read_text())
+            self.assertEqual(weights(run("train", "--config", out / "config.toml", "--out", self.new_folder())), weights(taken))
+            self.assertIn("is complete", run("train", *task, "--optimiser", optimiser, "--out", out, "--resume").stdout)
+            self.assertIn(f"{optimiser} {rate}", run("train", "--help").stdout.replace("\n", " "))
+        for words in (["--optimiser", "momentum"], ["--optimiser", "muon"]):
+            self.assert_refused(run("train", *task, *words), "give --learning-rate or --lr-per-sample", f"{words[1]} has no customary one")
+        self.assert_refused(run("train", *task, "--optimiser", "adamw", "--learning-rate-per", "sample"), "give --learning-rate or --lr-per-sample")
+
     def test_a_run_records_the_options_that_it_uses_and_is_repeated_by_them(self):
         for i, (used, unused, arguments) in enumerate((
             ({"block-momentum", "bmuf-kind", "momentum", "learning-rate", "blocks"},

@@ -17,7 +17,8 @@ TEST_CASE("what runs are compared, resumed and predicted by is marked in the des
   CHECK(runs::options_with(OptionMark::rescalable) == Names{"block-learning-rate", "block-momentum",
                                                             "block-momentum-time-constant", "learning-rate", "lr-per-sample",
                                                             "minibatch", "workers"});
-  CHECK(runs::options_with(OptionMark::tabled) == Names{"blocks", "bmuf-kind", "epochs", "splits", "strategy", "workers"});
+  CHECK(runs::options_with(OptionMark::tabled) ==
+        Names{"blocks", "bmuf-kind", "epochs", "partition", "splits", "strategy", "workers"});
   CHECK(runs::options_with(OptionMark::of_one_rank) == Names{"quiet"});
 }
 

@@ -178,7 +178,7 @@ void run_every_kernel(Device& device) {
     for (const bool nesterov : {false, true}) device.run(MomentumUpdate{0.1f, 0.9f, nesterov, decay, a, b, c});
   }
   device.run(AdamUpdate{{.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, a, b, c, d});
-#define UPDATE_RULE(name, Rule, summary, source) run_rule<Rule>(device, a, b, c, d);
+#define UPDATE_RULE(name, Rule, rate, summary, source) run_rule<Rule>(device, a, b, c, d);
 #include "backend/update_rules.def"
 #undef UPDATE_RULE
   device.run(BlockFilter{0.9f, 1, 0, 0.9f, a, b, c});

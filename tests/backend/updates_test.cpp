@@ -157,10 +157,10 @@ void check_rule(const std::string& device) {
 
 TEST_CASE("every update rule gives the same bits on every device", "[backend]") {
   const std::string device = GENERATE("cpu", "host gpu", "host gpu backwards");
-#define UPDATE_RULE(name, Rule, summary, source) \
-  {                                              \
-    INFO(device << ": " #name);                  \
-    check_rule<Rule>(device);                    \
+#define UPDATE_RULE(name, Rule, rate, summary, source) \
+  {                                                    \
+    INFO(device << ": " #name);                        \
+    check_rule<Rule>(device);                          \
   }
 #include "backend/update_rules.def"
 #undef UPDATE_RULE

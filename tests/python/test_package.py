@@ -107,6 +107,51 @@ def test_what_are_no_arrays_of_numbers_is_refused(data, sentence):
         pg.train(data=data, model="2-3", learning_rate=0.1, epochs=1)
 
 
+class Table(dict):
+    """As much of a data frame as is needed: pandas and Polars have more."""
+
+    columns = property(list)
+
+
+@pytest.mark.parametrize("kind", ["a table of arrays", "pandas"])
+def test_a_column_of_a_table_is_predicted_from_the_others(points, kind):
+    x, y = points
+    table = Table({f"x{k}": x[:, k] for k in range(6)} | {"colour": np.array(["red", "green", "blue", "white"])[y]})
+    if kind == "pandas":
+        table = pytest.importorskip("pandas").DataFrame(table)
+    words = {"model": "6-16-4:relu", "learning_rate": 0.1, "epochs": 3, "blocks": 5}
+    mine = pg.train(data=(table, "colour"), **words)
+    assert mine.weights_sha256 == pg.train(data=(x, np.asarray(table["colour"])), **words).weights_sha256
+    assert mine.result["test_error"] < 0.2
+    for wrong, sentence in [((table, "color"), "the table has no column 'color'; did you mean colour"), ((x, "colour"), "a pair of ndarray and the text 'colour'"),
+                            ((table, "x0"), "column 'colour' of the table does not hold numbers"), ((Table(y=y), "y"), "has no column but 'y'")]:
+        with pytest.raises(pg.Error, match=sentence):
+            pg.train(data=wrong, **words)
+
+
+def test_clients_may_have_names(points):
+    x, y = points
+    words = {"model": "6-4", "learning_rate": 0.1, "epochs": 1, "blocks": 2, "workers": 3, "platform": "k40m-fdr", "strategy": "diloco", "partition": "grouped:client"}
+    names = np.array(["ann", "bob", "cleo"])[np.arange(1000) % 3]
+    run = pg.simulate(data={"x": x, "y": y, "clients": names}, **words)
+    assert run.weights_sha256 == pg.simulate(data={"x": x, "y": y, "clients": np.arange(1000) % 3}, **words).weights_sha256
+    assert run.about["partition"]["samples"] == [333, 334]
+    assert "training error" in repr(run), "there is no other"
+    for wrong, sentence in [(0.5 * y, "whole number"), (y[:9], "a whole number for each of the 1000 samples"), (y - 1, "-1, but a client is a whole number of at least 0"),
+                            (y + 2**40, "but a client is")]:
+        with pytest.raises(pg.Error, match=sentence):
+            pg.simulate(data={"x": x, "y": y, "clients": wrong}, **words)
+    with pytest.raises(pg.Error, match="no clients"):
+        pg.simulate(data=points, **words)
+
+
+def test_an_optimiser_may_have_a_customary_learning_rate(points):
+    words = {"data": points, "model": "6-4", "epochs": 1, "blocks": 2, "optimiser": "adamw"}
+    assert pg.train(**words).weights_sha256 == pg.train(learning_rate=0.001, **words).weights_sha256
+    with pytest.raises(pg.Error, match="a learning rate is missing.*momentum has no customary one"):
+        pg.train(**words | {"optimiser": "momentum"})
+
+
 def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_path):
     x, y = points
     data = {"x_train": x[:800], "y_train": y[:800], "x_test": x[800:], "y_test": y[800:]}

@@ -38,3 +38,13 @@ def test_the_keys_of_a_dict_name_the_curves(four, tmp_path):
                            ({"a": runs, "b": runs[1]}, "given twice"), ({"a": [runs[0], runs[0]]}, "given twice")]:
         with pytest.raises(pg.Error, match=message):
             pg.plot(wrong)
+
+
+def test_figures_of_ones_own_in_the_same_style_have_powers_of_ten_on_logarithmic_axes(tmp_path):
+    import matplotlib.pyplot
+    from paragrad.drawing import STYLE
+    with matplotlib.style.context(STYLE):
+        figure, axes = matplotlib.pyplot.subplots()
+        axes.loglog([1, 1000], [1, 1000])
+        figure.savefig(tmp_path / "own.svg")
+    assert "mathdefault" not in (tmp_path / "own.svg").read_text()

@@ -19,7 +19,7 @@ from . import _core, training
 from .runs import Error
 from .temporary import TemporaryFolder
 
-ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths", "weights"))]  # for messages; others are known, too
+ARRAYS = ["x", "y", *(f"{kind}_{subset}" for subset in ("train", "valid", "test") for kind in ("x", "y", "lengths", "weights", "clients"))]  # for messages; others are known, too
 OPTIONS = ["out", "valid", "test", "name", "classes", "normalise", "scale", "layout", "seed"]  # of dataset()
 
 _folder: TemporaryFolder | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
@@ -37,7 +37,8 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
     valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. scale: of uint8, "bytes"
     (255 is seen as 1) or "none". layout: of images, "channels-last" or "channels-first"; "sequences" if x is sequences x frames x features,
     with y for each frame or for each sequence. Or give arrays by their names there:
-    x_train=, y_train=, lengths_train= (of sequences), weights_train= (of samples, in the loss), x_valid=, y_valid=, x_test=, y_test=. Warns of what is probably not meant.
+    x_train=, y_train=, lengths_train= (of sequences), weights_train= (of samples, in the loss), clients_train= (of samples, numbers or
+    names, for partition="grouped:client"), x_valid=, y_valid=, x_test=, y_test=. Warns of what is probably not meant.
     """
     given = arrays_of({"x": x, "y": y} | arrays, OPTIONS, layout)
     drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}
@@ -81,19 +82,40 @@ class DataFile:
 
 
 def file_of(data: Any, run: Path | None = None, layout: str | None = None) -> DataFile:
-    """The data file that `data` means: a path, (x, y), or arrays by name as dataset() takes them. The same arrays give the same
-    file; of (x, y) a tenth each is for validation and test. run: the folder that a file of arrays is saved in; None: a temporary one.
+    """The data file that `data` means: a path, (x, y), (table, "column"), or arrays by name as dataset() takes them. The same arrays give
+    the same file; of (x, y) a tenth each is for validation and test. run: the folder that a file of arrays is saved in; None: a temporary one.
     layout: of images."""
     if isinstance(data, (str, Path)) or data is None:
         return DataFile(data)
     if isinstance(data, tuple) and len(data) == 2:
+        if isinstance(data[1], str):
+            data = columns_of(*data)
         x, y = array_of("x", data[0]), array_of("y", data[1])
         check_form("x", x)
         return _made({"x": x, "y": y}, run, layout if x.ndim == 4 else None, valid=len(x) // 10, test=len(x) // 10)
     if isinstance(data, Mapping):
         arrays = arrays_of(data)
         return _made(arrays, run, layout if any(array.ndim == 4 for array in arrays.values()) else None)
-    raise Error("data must be a path, a pair (x, y) of arrays, or a dict of arrays such as x_train and y_train")
+    raise Error("data must be a path, a pair (x, y) of arrays, a table and the name of a column, (table, 'label'), or a dict of arrays such as x_train "
+                "and y_train")
+
+
+def columns_of(table: Any, answer: str) -> tuple[np.ndarray, np.ndarray]:
+    """All other columns of a table (pandas, Polars), which hold numbers, and the one that is to be predicted."""
+    if (names := getattr(table, "columns", None)) is None:
+        raise Error(f"data is a pair of {type(table).__name__} and the text '{answer}': give a table with a column of this name, or two arrays")
+    names = list(names)
+    if answer not in names:
+        raise Error(f"the table has no column '{answer}'; {_core.suggestion(answer, [str(name) for name in names])}")
+    if names.count(answer) > 1:
+        raise Error(f"the table has several columns '{answer}'")
+    features = {name: np.asarray(table[name]) for name in names if name != answer}
+    for name, column in features.items():
+        if column.dtype.kind not in "biuf":
+            raise Error(f"column '{name}' of the table does not hold numbers: leave it out, or encode it (as pandas.get_dummies does)")
+    if not features:
+        raise Error(f"the table has no column but '{answer}', and nothing to predict it from")
+    return np.column_stack(list(features.values())), np.asarray(table[answer])
 
 
 def arrays_of(given: Mapping[str, Any], options: Sequence[str] = (), layout: str | None = None) -> dict[str, np.ndarray]:
@@ -126,6 +148,8 @@ def array_of(name: str, values: Any) -> np.ndarray:
         raise Error(f"{name} is not an array: its rows differ in length") from error
     if array.dtype.kind == "O" and array.size and all(isinstance(one, str) for one in array.flat):  # as pandas has them
         array = array.astype(str)
+    if name.startswith("clients") and array.dtype.kind in "US":  # names, which nothing but a partition reads
+        array = np.unique(array, return_inverse=True)[1]
     kinds = "biufUS" if name[0] in "yY" or "labels" in name else "biuf"
     if array.ndim == 0 or array.dtype.kind not in kinds:
         raise Error(f"{name} must be an array of numbers, not {f'of {array.dtype}' if array.ndim else type(values).__name__}")

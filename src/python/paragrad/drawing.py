@@ -36,7 +36,7 @@ INK, MUTED, GRID, PAPER = "#1c2126", "#5f6b76", "#dfe4e8", "#ffffff"
 WIDTH, HEIGHT = 6.25, 3.6  # inches, of a figure without legend and notes
 DPI = 192  # of a PNG, which has twice as many pixels as the SVG at 96 per inch
 STYLE = {  # also for figures of one's own: matplotlib.pyplot.style.use(STYLE)
-    "svg.fonttype": "none", "pdf.fonttype": 42, "text.parse_math": False, "svg.hashsalt": "paragrad", "font.size": 10, "axes.titlesize": 10, "axes.titleweight": "bold",
+    "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "paragrad", "font.size": 10, "axes.titlesize": 10, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
     "grid.linewidth": 0.6, "axes.linewidth": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.major.width": 0.6,
     "ytick.major.width": 0.6, "text.color": INK, "axes.labelcolor": INK, "axes.titlecolor": INK, "xtick.color": MUTED,
@@ -62,8 +62,8 @@ class Picture(Figure):
 
 
 def styled() -> contextlib.AbstractContextManager:
-    """matplotlib's own defaults and STYLE, whatever the user has configured."""
-    return matplotlib.style.context(["default", STYLE])
+    """matplotlib's own defaults and STYLE, whatever the user has configured. Names are drawn as they are written, with their dollar signs."""
+    return matplotlib.style.context(["default", STYLE, {"text.parse_math": False}])
 
 
 def look(index: int) -> dict:

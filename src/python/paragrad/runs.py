@@ -92,8 +92,8 @@ class Run:
             summary = {"strategy": str(about["strategy"]), "workers": workers}
             if not self.finished:
                 return summary | {"state": "not finished"}
-            found = {name: self.result.get(key) for name, key in (("test error", "test_error"), ("validation error", "valid_error"))}
-            return summary | next(({name: f"{name} {100 * value:.2f} %"} for name, value in found.items() if value is not None), {})
+            found = {name: self.result.get(key) for name, key in (("test error", "test_error"), ("validation error", "valid_error"), ("training error", "train_error"))}
+            return summary | next(({name: f"{name} {100 * value:.2f} %"} for name, value in found.items() if value is not None and math.isfinite(value)), {})
         except (Error, LookupError, TypeError, ValueError):
             return {}
 

@@ -214,7 +214,7 @@ def simulate(*, data: Any = None, model: str | Model | None = None, workers: int
              on_epoch: Callable[[dict[str, Any]], Any] | None = None, **options: Unpack[SimulateOptions]) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 
-    data: a data file, (x, y), or a dict of arrays as dataset() takes them.
+    data: a data file, (x, y), (table, "column") of pandas or Polars, or a dict of arrays as dataset() takes them.
     model: a text such as "40-64-120:relu" or "zoo:resnet50", paragrad.torch(MODULE), or an object of a class derived from Model.
     platform: a file, or the name of a built-in one.
     strategy: a name, a class derived from Strategy, or an instance of one that is a dataclass.

@@ -27,8 +27,8 @@ void DeviceStream::copy(const data::Split& split) {
   bring(split.windows, next.windows);
   bring(split.rows, next.rows);
   bring(split.labels, next.labels);
-  data::for_columns([&](const auto&, const auto& values, auto& there) { bring(values, there); }, split.columns,
-                    next.columns);
+  data::for_read_columns([&](const auto&, const auto& values, auto& there) { bring(values, there); }, split.columns,
+                         next.columns);
   next.bytes = split.stored.size();
 }
 
@@ -63,7 +63,7 @@ data::Batch DeviceStream::next(std::size_t at_most) {
   const auto bring = [&](const auto&, auto& values, const auto& of_split, auto& own, std::size_t width) {
     values = on_device(values, of_split, stored, own, width);
   };
-  data::for_columns(bring, batch.columns, split.columns, columns_, widths_);
+  data::for_read_columns(bring, batch.columns, split.columns, columns_, widths_);
   batch.rows = on_device(batch.rows, split.rows, stored, rows_);
   if (!batch.tokens.empty()) {
     batch.tokens = on_device(batch.tokens, backend::DeviceArray<std::int32_t>{}, stored, tokens_);

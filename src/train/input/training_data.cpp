@@ -263,14 +263,33 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
 
 /// The partition N×M of the training set with the run's seed, from the file or as it would be stored there. For recurrent
 /// models utterances are kept whole and cut afterwards.
-data::Partition partition_of(const TrainingData& source, std::size_t splits, std::size_t blocks, std::uint64_t seed) {
-  if (source.windows[0]) return data::Partition::random(source.samples(data::Subset::train), splits, blocks, seed);
-  auto stored = data::Partition::find(*source.dataset, splits, blocks, seed);
-  if (!source.has_sequences())
-    return stored ? std::move(*stored) : data::Partition::random(source.samples(data::Subset::train), splits, blocks, seed);
-  if (!stored || !stored->has_whole_utterances())
-    stored = data::Partition::of_utterances(source.dataset->offsets(data::Subset::train), splits, blocks, seed);
+data::Partition partition_of(const TrainingData& source, const TrainingOptions& options, std::size_t splits,
+                             std::size_t blocks) {
+  const data::Dataset& dataset = *source.dataset;
+  const auto divided = [&](const data::PartitionUnits& units) {
+    return data::divide(units, options.partition, splits, blocks, options.seed);
+  };
+  if (source.windows[0]) return divided(data::PartitionUnits::of_windows(dataset, *source.windows[0]));
+  auto stored = data::Partition::find(dataset, splits, blocks, options.seed, data::settled_kind(options.partition));
+  if (!source.has_sequences()) return stored ? std::move(*stored) : divided(data::PartitionUnits::of_samples(dataset));
+  if (!stored || !stored->has_whole_utterances()) stored = divided(data::PartitionUnits::of_utterances(dataset));
   return stored->of_pieces(source.sequences_of(data::Subset::train)->begins());
+}
+
+/// The sizes of its splits, for a timing run, which knows of sequences nothing but their number. dataset: null if there is
+/// none.
+data::Partition sizes_of_partition(const TrainingData& source, const data::Dataset* dataset, const TrainingOptions& options,
+                                   std::size_t splits, std::size_t blocks) {
+  const std::string kind = data::settled_kind(options.partition);
+  auto units = data::PartitionUnits::imaginary(source.samples(data::Subset::train));
+  if (dataset != nullptr && source.windows[0] && kind != data::random_kind)
+    units = data::PartitionUnits::of_windows(*dataset, *source.windows[0]);
+  if (dataset != nullptr && !source.has_sequences()) {
+    if (const auto stored = data::Partition::find(*dataset, splits, blocks, options.seed, kind))
+      return stored->without_rows();
+    if (kind != data::random_kind) units = data::PartitionUnits::of_samples(*dataset);
+  }
+  return data::divide(units, kind, splits, blocks, options.seed).without_rows();
 }
 
 }  // namespace
@@ -328,10 +347,14 @@ TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoi
   return open_data(options, &checkpoint, core::format("checkpoint '{}'", path));
 }
 
+data::PartitionSpread spread_of_workers(const TrainingData& source) {
+  return data::spread_of(*source.partition, source.has_sequences() ? nullptr : source.dataset.get());
+}
+
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers) {
   const int own = replicas(options, workers);
   const std::size_t splits = source.has_sequences() ? splits_of_sequences(options, own) : splits_per_block(options, own);
-  return partition_of(source, splits, blocks_of(options, source.samples(data::Subset::train), own), options.seed);
+  return partition_of(source, options, splits, blocks_of(options, source.samples(data::Subset::train), own));
 }
 
 TrainingData open_training_data(const TrainingOptions& options, int workers) {
@@ -371,12 +394,9 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers,
   check_fit(options, source);
   cut_sequences(options, source);
   cut_training_windows(options, source);
-  const std::size_t samples = source.samples(data::Subset::train), splits = splits_per_block(options, own);
-  const std::size_t blocks = blocks_of(options, samples, own);
-  std::optional<data::Partition> stored;
-  if (dataset && !source.has_sequences()) stored = data::Partition::find(*dataset, splits, blocks, options.seed);
+  const std::size_t blocks = blocks_of(options, source.samples(data::Subset::train), own);
   source.partition = std::make_shared<const data::Partition>(
-      stored ? stored->without_rows() : data::Partition::of_sizes(samples, splits, blocks, options.seed));
+      sizes_of_partition(source, dataset.get(), options, splits_per_block(options, own), blocks));
   check_variances(options, source, own);
   return source;
 }

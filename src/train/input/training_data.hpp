@@ -8,7 +8,7 @@
 #include <span>
 
 #include "data/dataset.hpp"
-#include "data/partition.hpp"
+#include "data/partitioning.hpp"
 #include "data/row_stream.hpp"
 #include "data/sequences.hpp"
 #include "data/text_windows.hpp"
@@ -92,6 +92,9 @@ TrainingData open_evaluation_data(const TrainingOptions& options);
 /// name their classes, those of the data are numbered as the checkpoint's. Throws ConfigError if the data are of another
 /// kind than those that the model was trained on. path: of the checkpoint.
 TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoint& checkpoint, const std::string& path);
+
+/// How much the workers' data differ.
+data::PartitionSpread spread_of_workers(const TrainingData& source);
 
 /// The partition of open_training_data() for this number of workers. source: opened training data.
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers);

@@ -1,0 +1,23 @@
+#include "data/partitioners/partitioner.hpp"
+
+namespace paragrad::data::partitioners {
+
+Entry stored_partitioner() {
+  Entry entry{
+      {.name = "stored",
+       .parameter = ":NAME",
+       .example = ":mine",
+       .summary = "as another program has written it to the data file: /partitions/8x4-s1-stored:NAME for 8 workers, 4 "
+                  "blocks and seed 1"},
+      {}};
+  entry.make = [](std::string_view name) {
+    if (name.find('/') != name.npos) throw core::OptionError("partition", core::format("'{}' contains a slash", name));
+    return Partitioner{std::string(name), [kind = core::format("stored:{}", name)](const Task& task) -> Partition {
+                         throw core::ConfigError(core::format("the data file has no partition {}x{}-s{}-{}: store it there",
+                                                              task.workers, task.blocks, task.seed, kind));
+                       }};
+  };
+  return entry;
+}
+
+}  // namespace paragrad::data::partitioners
