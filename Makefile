@@ -104,6 +104,8 @@ bench: build ## measure training, allreduce, emulation and searches on this mach
 	@echo "== search_jobs"; python3 tests/bench/search_jobs.py $(PROGRAM)
 	@[ ! -d $(BUILD)/python ] || { echo "== python_strategy"; \
 	  PYTHONPATH=$(BUILD)/python $(BUILD)/venv/bin/python tests/bench/python_strategy.py || exit 1; }
+	@[ ! -d $(BUILD)/python ] || { echo "== python_compressor"; \
+	  PYTHONPATH=$(BUILD)/python $(BUILD)/venv/bin/python tests/bench/python_compressor.py || exit 1; }
 	@[ ! -d $(BUILD)/python ] || [ ! -d $(BUILD)/peers ] || { echo "== own_model"; \
 	  PYTHONPATH=$(BUILD)/python $(BUILD)/peers/bin/python tests/bench/own_model.py || exit 1; }
 	@command -v mpiexec > /dev/null || exit 0; echo "== data_parallel"; \
