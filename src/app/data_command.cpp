@@ -62,7 +62,8 @@ struct PartitionArguments {
         .without_default()
         .when(blocks == 0, "cannot be combined with `blocks`: give one of them");
     list.entry("partition", kind, data::partitioner_catalogue,
-               "how the samples are divided among workers, which may differ in their data");
+               "how the samples are divided among workers, which may differ in their data")
+        .expand([](const std::string& kind) { return data::settled_kind(kind); });
     list.flag("utterances", utterances, "keep utterances whole within splits, instead of drawing single samples");
     list.number("seed", seed, core::any_seed, "random seed of the order");
   }

@@ -35,7 +35,7 @@ void check_mode(SimulationArguments& arguments, bool computes) {
         "with --data");
   if (computes && options.data.empty())
     throw core::ConfigError("--data is required; to time a training without data, give --device meta and --train-samples");
-  if (computes) runs::require_learning_rate(options);
+  if (computes) runs::require_learning_rate(arguments.training);
   if (computes && options.max_steps > 0)
     throw core::ConfigError(
         "--max-steps skips a part of each block, which only timing runs can do (--device meta): leave it out");

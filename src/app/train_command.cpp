@@ -70,7 +70,7 @@ std::string config_of(const cli::OptionUse& use, const RealArguments& real, int 
 cli::OptionUse settled(RealArguments& real, const CLI::App& parser) {
   runs::TrainingArguments& arguments = real.training;
   runs::resolve(arguments);
-  runs::require_learning_rate(arguments.options);
+  runs::require_learning_rate(arguments);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
   cli::OptionUse use = cli::use_of(parser, real);
   runs::settle(use, arguments);

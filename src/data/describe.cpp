@@ -1,6 +1,7 @@
 #include "data/describe.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/errors.hpp"
 #include "core/json.hpp"
@@ -12,6 +13,8 @@ namespace {
 
 void describe_names(const Dataset& dataset, Subset subset, core::Json& json) {
   if (!dataset.utterances(subset).empty()) json["named_utterances"] = true;
+  const auto clients = dataset.columns(subset).clients;
+  if (subset == Subset::train && !clients.empty()) json["clients"] = std::set(clients.begin(), clients.end()).size();
   auto speakers = dataset.speakers(subset);
   std::sort(speakers.begin(), speakers.end());
   const auto different = std::unique(speakers.begin(), speakers.end()) - speakers.begin();
@@ -54,7 +57,7 @@ core::Json describe(const Dataset& dataset) {
   if (info.has_labels()) json["classes"] = info.classes;
   for_columns(
       [&](const auto& column, std::size_t width) {
-        if (width > 0) json[std::string(column.name)] = width;
+        if (width > 0 && column.role != ColumnRole::divides) json[std::string(column.name)] = width;
       },
       info.widths);
   if (!info.class_names.empty()) json["class_names"] = info.class_names;

@@ -27,6 +27,7 @@ std::vector<std::uint32_t> numbered(const std::vector<T>& values) {
 PartitionUnits PartitionUnits::of_samples(const Dataset& dataset) {
   PartitionUnits units;
   units.dataset_ = &dataset;
+  units.what_ = core::format("'{}'", dataset.info().path);
   units.count_ = dataset.info().samples[0];
   return units;
 }
@@ -42,19 +43,17 @@ PartitionUnits PartitionUnits::of_utterances(const Dataset& dataset) {
 PartitionUnits PartitionUnits::of_windows(const Dataset& dataset, const Windows& windows) {
   PartitionUnits units;
   units.dataset_ = &dataset;
+  units.what_ = core::format("'{}'", dataset.info().path);
   units.windows_ = windows;
   units.count_ = windows.count();
   return units;
 }
 
-PartitionUnits PartitionUnits::imaginary(std::size_t count) {
+PartitionUnits PartitionUnits::imaginary(std::size_t count, const std::string& what) {
   PartitionUnits units;
+  units.what_ = what;
   units.count_ = count;
   return units;
-}
-
-std::string PartitionUnits::path() const {
-  return dataset_ == nullptr ? "the imaginary data set" : core::format("'{}'", dataset_->info().path);
 }
 
 core::Range PartitionUnits::samples_of(std::size_t unit) const {
@@ -64,7 +63,7 @@ core::Range PartitionUnits::samples_of(std::size_t unit) const {
 
 std::vector<std::size_t> PartitionUnits::labels() const {
   if (dataset_ == nullptr || !dataset_->info().has_labels())
-    throw core::ConfigError(core::format("the samples of {} have no labels, by which they could be divided", path()));
+    throw core::ConfigError(core::format("the samples of {} have no labels, by which they could be divided", what_));
   std::vector<std::size_t> labels(count());
   for (std::size_t unit = 0; unit < labels.size(); ++unit) {
     const core::Range samples = samples_of(unit);
@@ -72,7 +71,7 @@ std::vector<std::size_t> PartitionUnits::labels() const {
     for (std::size_t sample = samples.begin + 1; sample < samples.end; ++sample)
       if (class_of(*dataset_, sample) != labels[unit])
         throw core::ConfigError(core::format(
-            "labels differ within the utterances of {}, so that whole utterances cannot be divided by them", path()));
+            "labels differ within the utterances of {}, so that whole utterances cannot be divided by them", what_));
   }
   return labels;
 }
@@ -80,7 +79,7 @@ std::vector<std::size_t> PartitionUnits::labels() const {
 std::vector<std::int64_t> PartitionUnits::clients() const {
   const std::span<const std::int32_t> all = dataset_->columns(Subset::train).clients;
   if (all.empty() || windows_)
-    throw core::ConfigError(core::format("the samples of {} have no clients, by which they could be divided", path()));
+    throw core::ConfigError(core::format("the samples of {} have no clients, by which they could be divided", what_));
   std::vector<std::int64_t> clients(count());
   for (std::size_t unit = 0; unit < clients.size(); ++unit) {
     const core::Range samples = samples_of(unit);
@@ -88,7 +87,7 @@ std::vector<std::int64_t> PartitionUnits::clients() const {
     for (const std::int32_t one : samples.of(all))
       if (one != clients[unit])
         throw core::ConfigError(core::format(
-            "clients differ within the utterances of {}, so that whole utterances cannot be divided by them", path()));
+            "clients differ within the utterances of {}, so that whole utterances cannot be divided by them", what_));
   }
   return clients;
 }
@@ -106,18 +105,18 @@ std::vector<std::int64_t> PartitionUnits::sequences() const {
 }
 
 std::vector<std::uint32_t> PartitionUnits::groups(std::string_view by) const {
-  if (dataset_ == nullptr) throw core::ConfigError("an imaginary data set has no groups of samples: give `data`");
+  if (dataset_ == nullptr) throw core::ConfigError(core::format("the samples of {} belong to no groups", what_));
   if (by == "label") return numbered(labels());
   if (by == "client") return numbered(clients());
   const DatasetInfo& info = dataset_->info();
   if (by == "document") {
     if (!windows_ || info.sequences[0] == 0)
-      throw core::ConfigError(core::format("the training set of {} does not consist of documents", path()));
+      throw core::ConfigError(core::format("the training set of {} does not consist of documents", what_));
     require_order();
     return numbered(sequences());
   }
   const std::vector<std::string_view> speakers = dataset_->speakers(Subset::train);
-  if (speakers.empty()) throw core::ConfigError(core::format("{} does not name the speakers of its utterances", path()));
+  if (speakers.empty()) throw core::ConfigError(core::format("{} does not name the speakers of its utterances", what_));
   std::vector<std::string_view> names;
   for (const std::int64_t sequence : sequences()) names.push_back(speakers[static_cast<std::size_t>(sequence)]);
   return numbered(names);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,11 +25,14 @@ class PartitionUnits {
 
   static PartitionUnits of_windows(const Dataset& dataset, const Windows& windows);
 
-  /// Of which nothing is known but their number.
-  static PartitionUnits imaginary(std::size_t count);
+  /// Of which nothing is known but their number. what: they are of, for messages.
+  static PartitionUnits imaginary(std::size_t count, const std::string& what = "an imaginary data set");
 
+  const std::string& what() const { return what_; }  ///< they are of, for messages: "'x.h5'"
   std::size_t count() const { return offsets_.empty() ? count_ : offsets_.size() - 1; }
   std::size_t samples() const { return count_; }
+  bool are_windows() const { return windows_.has_value(); }
+  const char* noun() const { return are_utterances() ? "utterances" : are_windows() ? "windows" : "samples"; }
   bool are_imaginary() const { return dataset_ == nullptr; }
   bool are_utterances() const { return !offsets_.empty(); }
   std::span<const std::int64_t> offsets() const { return offsets_; }  ///< of utterances, [count + 1]
@@ -47,11 +51,11 @@ class PartitionUnits {
   void require_order() const;
 
  private:
-  std::string path() const;
   std::vector<std::int64_t> clients() const;
   std::vector<std::int64_t> sequences() const;
 
   const Dataset* dataset_ = nullptr;
+  std::string what_;
   std::optional<Windows> windows_;
   std::size_t count_ = 0;  ///< of samples
   std::span<const std::int64_t> offsets_;

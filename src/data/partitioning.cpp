@@ -44,6 +44,11 @@ std::string settled_kind(std::string_view kind) { return chosen(kind).kind; }
 Partition divide(const PartitionUnits& units, std::string_view kind, std::size_t workers, std::size_t blocks,
                  std::uint64_t seed) {
   const auto [settled, partitioner] = chosen(kind);
+  if (settled != random_kind && (workers < 1 || blocks < 1 || workers > units.count() / blocks))
+    throw core::ConfigError(
+        core::format("a partition {}x{} needs at least one split, and one of {} {} for each: choose other numbers of "
+                     "workers and blocks",
+                     workers, blocks, units.count(), units.noun()));
   return partitioner.divide({units, workers, blocks, seed}).of_kind(settled);
 }
 

@@ -20,8 +20,8 @@ core::CatalogueInfo partitioner_catalogue();
 std::string settled_kind(std::string_view kind);
 
 /// A partition N×M of this kind, the same for the same units and seed. Throws ConfigError if there are too few units, or if
-/// they do not have what the kind goes by. Costs O(units) time and memory, except for random imaginary units, which cost
-/// none.
+/// they do not have what the kind goes by. Costs O(units + workers · classes) time and memory, except for random imaginary
+/// units, which cost none.
 Partition divide(const PartitionUnits& units, std::string_view kind, std::size_t workers, std::size_t blocks,
                  std::uint64_t seed);
 

@@ -90,7 +90,7 @@ inline ColumnViews views_of(const ColumnValues& values) {
 inline ColumnViews rows_of(const ColumnViews& all, const ColumnWidths& widths, core::Range rows) {
   ColumnViews some;
   const auto take = [&](const auto&, const auto& values, auto& mine, std::size_t width) {
-    mine = values.subspan(rows.begin * width, rows.size() * width);
+    if (!values.empty()) mine = values.subspan(rows.begin * width, rows.size() * width);
   };
   for_columns(take, all, some, widths);
   return some;

@@ -6,7 +6,7 @@
 #include "core/format.hpp"
 #include "data/content_hash.hpp"
 #include "data/dataset.hpp"
-#include "data/partition.hpp"
+#include "data/partitioning.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -74,7 +74,8 @@ std::vector<std::string> verify(const std::string& path) {
     findings.push_back(core::format("content_sha256 is {}, but the content hashes to {}", info.content_sha256, digest));
   for (const auto& name : stored_partitions(*dataset)) {
     try {
-      if (!Partition::find(*dataset, name.workers, name.blocks, name.seed, name.kind))
+      if (name.workers == 0 || settled_kind(name.kind) != name.kind ||
+          !Partition::find(*dataset, name.workers, name.blocks, name.seed, name.kind))
         findings.push_back(core::format("/partitions/{}: not a valid partition name", name.group));
     } catch (const core::ConfigError& error) {
       findings.push_back(error.what());

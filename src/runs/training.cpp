@@ -107,12 +107,13 @@ void settle(const cli::OptionUse& use, TrainingArguments& arguments) {
     options.strategy_settings["compression"] = core::format("bits:{}", arguments.gradient_bits);
 }
 
-void require_learning_rate(train::TrainingOptions& options) {
+void require_learning_rate(TrainingArguments& arguments) {
+  train::TrainingOptions& options = arguments.options;
   if (options.epochs == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // unused
   if (options.schedule.initial_rate > 0) return;
   const std::string& optimiser = options.optimiser.name;
   const double customary = optim::customary_rate(optimiser);
-  if (customary == 0 || options.rate_per != "minibatch" || options.schedule.name == "table")
+  if (customary == 0 || arguments.rescale || options.rate_per != "minibatch" || options.schedule.name == "table")
     throw core::ConfigError(
         core::format("a learning rate is missing: give `learning-rate` or `lr-per-sample`{}",
                      customary == 0 ? core::format(" ({} has no customary one)", optimiser) : std::string()));

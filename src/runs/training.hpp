@@ -52,9 +52,9 @@ void resolve(TrainingArguments& arguments);
 /// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
 void settle(const cli::OptionUse& use, TrainingArguments& arguments);
 
-/// Where no learning rate was given, in either unit, the optimiser's customary one. Throws ConfigError if the network is to
-/// be trained and there is none.
-void require_learning_rate(train::TrainingOptions& options);
+/// Where no learning rate was given, in either unit, the optimiser's customary one; a run that goes on with another number
+/// of workers may have had another. Throws ConfigError if the network is to be trained and there is none.
+void require_learning_rate(TrainingArguments& arguments);
 
 /// The options for config.toml, with a learning rate that was not given.
 std::string config_of(const cli::OptionUse& use, const train::TrainingOptions& options);

@@ -100,8 +100,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
   });
   if (source.dataset != nullptr)
     record["run"]["loss_without_learning"] = number(loss_without_learning(arguments.options, source));
-  if (const data::Partition& partition = *source.partition; partition.kind() != data::random_kind)
-    record["run"]["partition"] = data::to_json(partition.kind(), train::spread_of_workers(source));
+  if (source.spread) record["run"]["partition"] = data::to_json(source.partition->kind(), *source.spread);
   if (!arguments.options.init.empty()) record["run"]["init_sha256"] = core::sha256_of_file(arguments.options.init);
   if (!arguments.replay.empty()) record["run"]["replay_sha256"] = core::sha256_of_file(arguments.replay);
   record.update(foreign_sources());

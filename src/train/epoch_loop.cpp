@@ -39,6 +39,8 @@ std::vector<std::uint32_t> EpochLoop::order(int epoch) const {
 BlockPlan EpochLoop::plan(const EpochSetting& setting, std::size_t block, bool ahead) const {
   const data::Partition& partition = *source_.partition;
   PlanOptions plan = plan_options(setting);
+  if (setting.alone && !plan.shuffle && partition.kind() != data::random_kind)
+    plan.shuffle = sample_order(options_.seed, 0);  // or else one worker's data would follow another's
   if (setting.alone) return plan_block(partition, block, strategies::Share::minibatch, setting.minibatch, 0, 1, plan);
   plan.counts_rounds = strategies::strategy_entry(options_.strategy).replicas_differ;
   if (options_.balance) plan.part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };

@@ -142,8 +142,9 @@ void Trainer::explain() {
     run_.report.say(core::format("learning rate {}, which is customary for {}, as none was given",
                                  options.schedule.initial_rate, options.optimiser.name));
   run_.report.say(run_.blocks.step_sizes().describe());
-  if (run_.leads() && partition.kind() != data::random_kind)
-    run_.report.say(core::format("partition {}: {}", partition.kind(), data::describe(spread_of_workers(run_.source))));
+  if (const auto& spread = run_.source.spread)
+    run_.report.say(core::format("partition {}: {}{}", partition.kind(), data::describe(*spread),
+                                 run_.source.windows[0] ? " (samples are windows of the text)" : ""));
 }
 
 Result Trainer::finish() {

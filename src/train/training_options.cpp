@@ -103,6 +103,7 @@ void describe_distribution(core::OptionList& list, TrainingOptions& options) {
              "how the training set is divided among workers, which may differ in their data; partitions that `paragrad data "
              "partition` has stored are used, others are made when training starts")
       .mark(core::OptionMark::tabled)
+      .expand([](const std::string& kind) { return data::settled_kind(kind); })
       .off(std::string(data::random_kind))
       .unless(options.partition != data::random_kind && share_of(options) != strategies::Share::block,
               not_with_strategy(options, "whose workers do not have data of their own"))

@@ -33,7 +33,7 @@ VALUES = {
     "loss": ("squared_error", ""), "label-smoothing": ("0.2", ""), "focal-gamma": ("1", ""),
     # The training.
     "model": ("8-11-6:sigmoid", ""), "epochs": ("3", ""), "seed": ("2", ""), "strategy": ("model_averaging", ""), "blocks": ("5", ""),
-    "partition": ("dirichlet:0.5", ""),     "sync-period": ("100", ""), "max-blocks": ("2", ""), "splits": ("3", "--strategy easgd"), "shuffle": ("true", ""), "tensor-parallel": ("2", ""),
+    "partition": ("dirichlet:0.5", ""), "sync-period": ("100", ""), "max-blocks": ("2", ""), "splits": ("3", "--strategy easgd"), "shuffle": ("true", ""), "tensor-parallel": ("2", ""),
     "balance": ("true", "--platform {uneven}"), "parallel-start-epoch": ("2", ""), "minibatch": ("8", ""), "micro-batch": ("4", ""),
     "target-error": ("0.99", ""), "patience": ("1", "--patience 2 --patience-gain 1 --epochs 4"),
     "patience-measure": ("loss", "--patience 1 --epochs 8 --learning-rate 0.001"), "patience-gain": ("0.9", "--patience 1 --epochs 4 --learning-rate 0.03"),

@@ -72,10 +72,20 @@ class Partitions(CliTest):
         self.assertRegex(done.stdout, r"partition dirichlet:0\.3: \d+ to \d+ samples per worker, whose label distributions are 0\.\d\d from the mean\n")
         recorded = json.loads((out / "manifest.json").read_text())["run"]["partition"]
         self.assertEqual(recorded["kind"], "dirichlet:0.3")
+        self.assertIn('partition="dirichlet:0.3"\n', (out / "config.toml").read_text())
         self.assertEqual(len(recorded["samples"]), 2)
         plain = self.new_folder()
         self.assertEqual(self.averaged("--out", plain).returncode, 0)
         self.assertNotIn("partition", json.loads((plain / "manifest.json").read_text())["run"])
+
+    def test_a_worker_that_begins_alone_sees_all_data_mixed(self):
+        def loss(*words):
+            out = self.new_folder()
+            task = [{"4": "1", "2": "1"}.get(word, word) for word in self.task]  # blocks and epochs
+            done = run("simulate", "--workers", 3, "--platform", PLATFORM, *task, "--strategy", "model_averaging", "--parallel-start-epoch", 2, "--out", out, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads((out / "manifest.json").read_text())["result"]["valid_loss"]
+        self.assertLess(loss("--partition", "shards:1"), 1.2 * loss())
 
     def test_partitions_without_effect_are_refused(self):
         for strategy in ("sgd", "data_parallel", "post_local_sgd", "async_sgd", "easgd"):
@@ -115,6 +125,9 @@ class Partitions(CliTest):
         self.assert_refused(started("--partition", "dirichlet:0.4", *keeps), "resume", "partition")
         self.assertEqual(weights(started("--partition", "dirichlet:0.3", *keeps)), expected)
         keeps[1] = other
+        without_rate = [word for word in self.task if word not in ("--learning-rate", "0.1")]
+        self.assert_refused(run("simulate", "--workers", 2, "--platform", platform, *without_rate, "--strategy", "model_averaging", "--optimiser", "adamw", "--partition",
+                                "dirichlet:0.3", *keeps, "--rescale", "true"), "give --learning-rate")
         continued = started("--partition", "dirichlet:0.3", *keeps, "--rescale", "true", workers=2)
         self.assertEqual(continued.returncode, 0, continued.stderr)
 
@@ -131,6 +144,19 @@ class Partitions(CliTest):
         self.assertIn("partition contiguous: ", emulated.stdout)
         self.assert_refused(run("train", *words, "--partition", "contiguous", "--windows", "random", ranks=2), "windows at random places")
         self.assert_refused(run("train", *words, "--partition", "dirichlet:1", ranks=2), "no labels")
+        self.assert_refused(run("train", *words, "--partition", "stored:mine", ranks=2), "windows", "depend on the model")
+
+    def test_sequences(self):
+        words = ["--data", self.data, "--model", "8-lstm6-6", "--chunks", "5-10+5", "--strategy", "model_averaging", "--learning-rate", 0.1, "--epochs", 1, "--blocks", 2,
+                 "--workers", 2, "--platform", PLATFORM]
+        done = run("simulate", *words, "--partition", "contiguous")
+        self.assertIn("partition contiguous: 241 to 259 samples per worker, whose label distributions are 0.", done.stdout)
+        self.assert_refused(run("simulate", *words, "--partition", "dirichlet:1"), "labels differ within the utterances")
+        self.assert_refused(run("simulate", *words, "--partition", "stored:mine"), "no partition 2x2-s1-stored:mine of whole utterances")
+        timed = [*words, "--device", "meta"]
+        self.assertEqual(run("simulate", *timed, "--partition", "sizes:5").returncode, 0)
+        self.assert_refused(run("simulate", *timed, "--partition", "grouped:label"), "a timing run of a recurrent model belong to no groups")
+        self.assert_refused(run("simulate", *timed, "--partition", "stored:mine"), "a timing run of a recurrent model depend on the model")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "core/json.hpp"
 #include "data/describe.hpp"
 #include "data/partitioners/partitioner.hpp"
+#include "data/row_stream.hpp"
 #include "data/verify.hpp"
 #include "support.hpp"
 
@@ -198,11 +199,13 @@ TEST_CASE("a partition is refused where the data do not have what its kind goes 
   refused(samples, "grouped:speaker", 2, 1, "does not name the speakers");
   refused(samples, "grouped:document", 2, 1, "does not consist of documents");
   refused(samples, "grouped:label", 5, 1, "4 labels cannot be divided among 5 workers");
-  refused(samples, "grouped:label", 4, 6, "too few for 6 blocks");
+  refused(samples, "grouped:label", 3, 6, "too few for 6 blocks");
   refused(samples, "shards:6", 4, 1, "more than the 20 samples");
-  refused(samples, "sizes:0.001", 10, 1, "in none of 1000 draws did each of the 10 workers get a sample");
-  refused(samples, "dirichlet:1", 4, 6, "did each of the 4 workers get 6 samples");
-  refused(samples, "contiguous", 30, 1, "too few for 1 block");
+  refused(samples, "sizes:0.001", 10, 1,
+          "in none of 1000 draws did each of the 10 workers get one of the 20 samples for each block");
+  refused(samples, "sizes:1", 1, 21, "1x21 needs at least one split, and one of 20 samples for each");
+  refused(samples, "dirichlet:1", 100000, 1, "needs at least one split");
+  refused(samples, "contiguous", 0, 1, "needs at least one split");
   refused(samples, "stored:mine", 2, 1, "no partition 2x1-s1-stored:mine");
   refused(utterances, "dirichlet:1", 2, 1, "labels differ within the utterances");
   refused(imaginary, "dirichlet:1", 2, 1, "have no labels");
@@ -212,6 +215,27 @@ TEST_CASE("a partition is refused where the data do not have what its kind goes 
   patch(path, "/train/labels", 3, std::int32_t{4});
   refused(PartitionUnits::of_samples(*Dataset::open(path)), "dirichlet:1", 2, 1,
           "label 4 in row 3 of train is outside the 4 classes");
+}
+
+TEST_CASE("clients are for partitions, and no batch has them", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  clients_file(path);
+  const auto dataset = Dataset::open(path);
+  CHECK(describe(*dataset)["train"]["clients"] == 60);
+  CHECK_FALSE(describe(*dataset).contains("clients"));
+  Prefetcher prefetcher;
+  RowStream stream(dataset, Subset::train, prefetcher);
+  std::vector<std::uint32_t> rows(300);
+  std::iota(rows.begin(), rows.end(), 0u);
+  stream.prefetch({rows.size(), rows, 1});
+  stream.advance();
+  for (std::size_t seen = 0; seen < 300;) {
+    const Batch batch = stream.next(100);
+    CHECK(batch.columns.clients.empty());
+    REQUIRE(batch.size() == 100);
+    seen += batch.size();
+  }
 }
 
 TEST_CASE("a text is divided by passages and documents", "[data]") {

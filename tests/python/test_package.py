@@ -123,6 +123,12 @@ def test_a_column_of_a_table_is_predicted_from_the_others(points, kind):
     mine = pg.train(data=(table, "colour"), **words)
     assert mine.weights_sha256 == pg.train(data=(x, np.asarray(table["colour"])), **words).weights_sha256
     assert mine.result["test_error"] < 0.2
+    if kind == "pandas":
+        nullable = table.convert_dtypes()
+        assert mine.weights_sha256 == pg.train(data=(nullable, "colour"), **words).weights_sha256
+        nullable.loc[3, "x0"] = None
+        with pytest.raises(pg.Error, match="column 'x0' of the table has missing values"):
+            pg.train(data=(nullable, "colour"), **words)
     for wrong, sentence in [((table, "color"), "the table has no column 'color'; did you mean colour"), ((x, "colour"), "a pair of ndarray and the text 'colour'"),
                             ((table, "x0"), "column 'colour' of the table does not hold numbers"), ((Table(y=y), "y"), "has no column but 'y'")]:
         with pytest.raises(pg.Error, match=sentence):

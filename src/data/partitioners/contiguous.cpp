@@ -1,6 +1,3 @@
-#include <numeric>
-
-#include "core/range.hpp"
 #include "data/partitioners/partitioner.hpp"
 
 namespace paragrad::data::partitioners {
@@ -11,11 +8,13 @@ Entry contiguous_partitioner() {
        .summary = "a stretch of the training set for each worker, in the order of the file: of a text, a passage"},
       [](const Task& task) {
         task.units.require_order();
+        std::vector<std::uint64_t> ends{0};
+        for (std::size_t unit = 0; unit < task.units.count(); ++unit) ends.push_back(task.units.samples_of(unit).end);
+        const std::vector<std::uint64_t> cuts = cut_at_ends(ends, task.workers);
         Shares shares(task.workers);
-        for (std::size_t worker = 0; worker < task.workers; ++worker) {
-          const core::Range part = core::part_of(task.units.count(), task.workers, worker);
-          shares[worker].resize(part.size());
-          std::iota(shares[worker].begin(), shares[worker].end(), static_cast<std::uint32_t>(part.begin));
+        for (std::uint32_t unit = 0, worker = 0; unit < task.units.count(); ++unit) {
+          if (ends[unit] == cuts[worker + 1]) ++worker;
+          shares[worker].push_back(unit);
         }
         return of_shares(task, std::move(shares));
       });

@@ -7,7 +7,7 @@ Partition divide_classes(const Task& task, double alpha) {
   const std::vector<std::vector<std::uint32_t>> classes = by_label(task);
   const std::vector<double> concentrations(task.workers, alpha);
   Draws draws(task.seed, Draws::Use::shares);
-  return of_shares(task, first_that_reaches_everyone(task, [&] {
+  return of_shares(task, first_that_reaches_everyone(task, classes.size() * task.workers, [&] {
                      Shares shares(task.workers);
                      for (const auto& units : classes) hand_out(units, draws.dirichlet(concentrations), shares);
                      return shares;

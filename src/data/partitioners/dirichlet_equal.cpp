@@ -1,45 +1,60 @@
+#include <algorithm>
 #include <numeric>
 
-#include "core/range.hpp"
 #include "data/partitioners/partitioner.hpp"
 
 namespace paragrad::data::partitioners {
 namespace {
 
-/// Workers take turns, each drawing a class by its mix from those that are left.
+/// The classes that a worker draws from, by the sums of their weights up to each.
+class Mix {
+ public:
+  explicit Mix(std::vector<double> weights) : weights_(std::move(weights)) { add_up(); }
+
+  std::size_t draw(double uniform) const {
+    const auto above = std::ranges::upper_bound(sums_, uniform * sums_.back());
+    return static_cast<std::size_t>((above == sums_.end() ? std::ranges::lower_bound(sums_, sums_.back()) : above) -
+                                    sums_.begin());
+  }
+
+  /// Without classes of which nothing is left; if these are all of its own, by the numbers that are left.
+  void leave_out_empty(const std::vector<std::vector<std::uint32_t>>& classes) {
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      if (classes[c].empty()) weights_[c] = 0;
+    if (std::ranges::all_of(weights_, [](double weight) { return weight == 0; }))
+      std::ranges::transform(classes, weights_.begin(), [](const auto& units) { return static_cast<double>(units.size()); });
+    add_up();
+  }
+
+ private:
+  void add_up() {
+    sums_.resize(weights_.size());
+    std::inclusive_scan(weights_.begin(), weights_.end(), sums_.begin());
+  }
+
+  std::vector<double> weights_, sums_;
+};
+
+/// Workers take turns, each drawing a class by its mix.
 Partition divide_mixes(const Task& task, double alpha) {
   std::vector<std::vector<std::uint32_t>> classes = by_label(task);
+  std::erase_if(classes, [](const auto& units) { return units.empty(); });
   std::vector<double> concentrations;
-  std::vector<std::size_t> present;
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    if (classes[c].empty()) continue;
-    present.push_back(c);
-    concentrations.push_back(alpha * static_cast<double>(classes[c].size()) / static_cast<double>(task.units.count()));
-  }
+  for (const auto& units : classes)
+    concentrations.push_back(alpha * static_cast<double>(units.size()) / static_cast<double>(task.units.count()));
   Draws mixes(task.seed, Draws::Use::shares), deals(task.seed, Draws::Use::deals);
-  std::vector<std::vector<double>> mix;
-  for (std::size_t worker = 0; worker < task.workers; ++worker) mix.push_back(mixes.dirichlet(concentrations));
+  std::vector<Mix> mix;
+  for (std::size_t worker = 0; worker < task.workers; ++worker) mix.emplace_back(mixes.dirichlet(concentrations));
   Shares shares(task.workers);
-  std::vector<double> left(present.size());
   for (std::size_t dealt = 0; dealt < task.units.count(); ++dealt) {
     const std::size_t worker = dealt % task.workers;
-    for (std::size_t i = 0; i < present.size(); ++i) left[i] = classes[present[i]].empty() ? 0 : mix[worker][i];
-    double sum = std::accumulate(left.begin(), left.end(), 0.0);
-    if (!(sum > 0)) {  // its classes are used up: by what there is
-      for (std::size_t i = 0; i < present.size(); ++i) left[i] = static_cast<double>(classes[present[i]].size());
-      sum = std::accumulate(left.begin(), left.end(), 0.0);
+    std::size_t drawn = mix[worker].draw(deals.uniform());
+    if (classes[drawn].empty()) {
+      mix[worker].leave_out_empty(classes);
+      drawn = mix[worker].draw(deals.uniform());
     }
-    double at = deals.uniform() * sum;
-    std::size_t chosen = present.size();
-    for (std::size_t i = 0; i < present.size(); ++i) {
-      if (left[i] == 0) continue;
-      chosen = i;
-      at -= left[i];
-      if (at < 0) break;
-    }
-    std::vector<std::uint32_t>& units = classes[present[chosen]];
-    shares[worker].push_back(units.back());
-    units.pop_back();
+    shares[worker].push_back(classes[drawn].back());
+    classes[drawn].pop_back();
   }
   return of_shares(task, std::move(shares));
 }

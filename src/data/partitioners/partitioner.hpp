@@ -50,8 +50,9 @@ using Shares = std::vector<std::vector<std::uint32_t>>;
 /// The splits of each worker are its units in a random order, cut into `blocks` parts of about as many samples.
 Partition of_shares(const Task& task, Shares shares);
 
-/// The first shares drawn in which each worker has a unit for each of its splits. Throws ConfigError after 1000 draws.
-Shares first_that_reaches_everyone(const Task& task, const std::function<Shares()>& draw);
+/// The first shares drawn in which each worker has a unit for each of its splits. variates: numbers that a draw takes.
+/// Throws ConfigError after 1000 draws, or fewer that take long.
+Shares first_that_reaches_everyone(const Task& task, std::size_t variates, const std::function<Shares()>& draw);
 
 /// The units of each label, each label's in a random order.
 std::vector<std::vector<std::uint32_t>> by_label(const Task& task);

@@ -7,8 +7,8 @@ namespace {
 Partition deal_shards(const Task& task, std::size_t each) {
   const std::size_t shards = each * task.workers;
   if (shards > task.units.count())
-    throw core::ConfigError(core::format("{} shards for each of {} workers are more than the {} samples: choose fewer", each,
-                                         task.workers, task.units.count()));
+    throw core::ConfigError(core::format("{} shards for each of {} workers are more than the {} {}: choose fewer", each,
+                                         task.workers, task.units.count(), task.units.noun()));
   std::vector<std::uint32_t> sorted;
   for (const auto& units : by_label(task)) sorted.insert(sorted.end(), units.begin(), units.end());
   const core::RandomStream stream(task.seed, core::Purpose::division, static_cast<std::uint32_t>(Draws::Use::deals));

@@ -14,7 +14,7 @@ Partition of_shares(const Task& task, Shares shares) {
     if (share.size() < task.blocks)
       throw core::ConfigError(core::format(
           "a worker got {} of the {} {}, too few for {} blocks: choose fewer workers or blocks, or another partition",
-          share.size(), task.units.count(), task.units.are_utterances() ? "utterances" : "samples", task.blocks));
+          share.size(), task.units.count(), task.units.noun(), task.blocks));
     constexpr std::uint32_t first = 16;  // steps below it: Draws::Use
     core::RandomStream(task.seed, core::Purpose::division, first + static_cast<std::uint32_t>(worker)).shuffle(share);
     std::vector<std::uint64_t> ends{0};
@@ -85,15 +85,15 @@ void hand_out(std::span<const std::uint32_t> units, const std::vector<double>& p
   }
 }
 
-Shares first_that_reaches_everyone(const Task& task, const std::function<Shares()>& draw) {
-  constexpr int attempts = 1000;
+Shares first_that_reaches_everyone(const Task& task, std::size_t variates, const std::function<Shares()>& draw) {
+  const int attempts = static_cast<int>(std::clamp(5e7 / static_cast<double>(variates), 1., 1000.));  // some seconds
   for (int attempt = 0; attempt < attempts; ++attempt)
     if (Shares shares = draw(); std::ranges::all_of(shares, [&](const auto& share) { return share.size() >= task.blocks; }))
       return shares;
   throw core::ConfigError(core::format(
-      "in none of {} draws did each of the {} workers get {}: choose a larger number after the colon, or fewer workers "
-      "or blocks",
-      attempts, task.workers, task.blocks == 1 ? "a sample" : core::format("{} samples, one for each block", task.blocks)));
+      "in none of {} draws did each of the {} workers get one of the {} {} for each block: choose a larger number after the "
+      "colon, or fewer workers or blocks",
+      attempts, task.workers, task.units.count(), task.units.noun()));
 }
 
 }  // namespace paragrad::data::partitioners

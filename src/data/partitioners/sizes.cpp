@@ -8,7 +8,7 @@ Partition divide_samples(const Task& task, double alpha) {
   const std::vector<std::uint32_t> order = stream.permutation(static_cast<std::uint32_t>(task.units.count()));
   const std::vector<double> concentrations(task.workers, alpha);
   Draws draws(task.seed, Draws::Use::shares);
-  return of_shares(task, first_that_reaches_everyone(task, [&] {
+  return of_shares(task, first_that_reaches_everyone(task, task.workers, [&] {
                      Shares shares(task.workers);
                      hand_out(order, draws.dirichlet(concentrations), shares);
                      return shares;

@@ -12,10 +12,16 @@ Entry stored_partitioner() {
       {}};
   entry.make = [](std::string_view name) {
     if (name.find('/') != name.npos) throw core::OptionError("partition", core::format("'{}' contains a slash", name));
-    return Partitioner{std::string(name), [kind = core::format("stored:{}", name)](const Task& task) -> Partition {
-                         throw core::ConfigError(core::format("the data file has no partition {}x{}-s{}-{}: store it there",
-                                                              task.workers, task.blocks, task.seed, kind));
-                       }};
+    return Partitioner{
+        std::string(name), [kind = core::format("stored:{}", name)](const Task& task) -> Partition {
+          const PartitionUnits& units = task.units;
+          if (units.are_windows() || units.are_imaginary())
+            throw core::ConfigError(core::format("the {} of {} depend on the model, so that no partition of them is stored",
+                                                 units.noun(), units.what()));
+          throw core::ConfigError(core::format("{} has no partition {}x{}-s{}-{}{}: store it there", units.what(),
+                                               task.workers, task.blocks, task.seed, kind,
+                                               units.are_utterances() ? " of whole utterances" : ""));
+        }};
   };
   return entry;
 }

@@ -111,6 +111,11 @@ def columns_of(table: Any, answer: str) -> tuple[np.ndarray, np.ndarray]:
         raise Error(f"the table has several columns '{answer}'")
     features = {name: np.asarray(table[name]) for name in names if name != answer}
     for name, column in features.items():
+        if column.dtype.kind == "O":  # as pandas gives its nullable numbers
+            with contextlib.suppress(TypeError, ValueError):
+                features[name] = column = column.astype(float)
+        if column.dtype.kind == "O" and any(isinstance(value, (int, float)) for value in column):
+            raise Error(f"column '{name}' of the table has missing values, or values that are no numbers: fill them in, or leave the rows out")
         if column.dtype.kind not in "biuf":
             raise Error(f"column '{name}' of the table does not hold numbers: leave it out, or encode it (as pandas.get_dummies does)")
     if not features:

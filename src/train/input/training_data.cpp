@@ -261,19 +261,30 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
     source.tokens[i] = std::make_shared<const data::TokenSequences>(*source.dataset, static_cast<data::Subset>(i), read);
 }
 
-/// The partition N×M of the training set with the run's seed, from the file or as it would be stored there. For recurrent
-/// models utterances are kept whole and cut afterwards.
-data::Partition partition_of(const TrainingData& source, const TrainingOptions& options, std::size_t splits,
-                             std::size_t blocks) {
+/// The partition N×M of the training set with the run's seed, from the file or as it would be stored there: of windows, of
+/// rows, or for recurrent models of whole utterances.
+data::Partition divided(const TrainingData& source, const TrainingOptions& options, std::size_t splits, std::size_t blocks) {
   const data::Dataset& dataset = *source.dataset;
-  const auto divided = [&](const data::PartitionUnits& units) {
+  const auto divide = [&](const data::PartitionUnits& units) {
     return data::divide(units, options.partition, splits, blocks, options.seed);
   };
-  if (source.windows[0]) return divided(data::PartitionUnits::of_windows(dataset, *source.windows[0]));
+  if (source.windows[0]) return divide(data::PartitionUnits::of_windows(dataset, *source.windows[0]));
   auto stored = data::Partition::find(dataset, splits, blocks, options.seed, data::settled_kind(options.partition));
-  if (!source.has_sequences()) return stored ? std::move(*stored) : divided(data::PartitionUnits::of_samples(dataset));
-  if (!stored || !stored->has_whole_utterances()) stored = divided(data::PartitionUnits::of_utterances(dataset));
-  return stored->of_pieces(source.sequences_of(data::Subset::train)->begins());
+  if (stored && (stored->has_whole_utterances() || !source.has_sequences())) return std::move(*stored);
+  return divide(source.has_sequences() ? data::PartitionUnits::of_utterances(dataset)
+                                       : data::PartitionUnits::of_samples(dataset));
+}
+
+data::Partition divided(const TrainingData& source, const TrainingOptions& options, int workers) {
+  const int own = replicas(options, workers);
+  const std::size_t splits = source.has_sequences() ? splits_of_sequences(options, own) : splits_per_block(options, own);
+  return divided(source, options, splits, blocks_of(options, source.samples(data::Subset::train), own));
+}
+
+/// Utterances are cut after they were divided.
+data::Partition cut(const TrainingData& source, data::Partition partition) {
+  if (source.windows[0] || !source.has_sequences()) return partition;
+  return partition.of_pieces(source.sequences_of(data::Subset::train)->begins());
 }
 
 /// The sizes of its splits, for a timing run, which knows of sequences nothing but their number. dataset: null if there is
@@ -281,7 +292,9 @@ data::Partition partition_of(const TrainingData& source, const TrainingOptions& 
 data::Partition sizes_of_partition(const TrainingData& source, const data::Dataset* dataset, const TrainingOptions& options,
                                    std::size_t splits, std::size_t blocks) {
   const std::string kind = data::settled_kind(options.partition);
-  auto units = data::PartitionUnits::imaginary(source.samples(data::Subset::train));
+  const bool recurrent = dataset != nullptr && source.has_sequences() && !source.windows[0];
+  auto units = data::PartitionUnits::imaginary(source.samples(data::Subset::train),
+                                               recurrent ? "a timing run of a recurrent model" : "an imaginary data set");
   if (dataset != nullptr && source.windows[0] && kind != data::random_kind)
     units = data::PartitionUnits::of_windows(*dataset, *source.windows[0]);
   if (dataset != nullptr && !source.has_sequences()) {
@@ -347,14 +360,8 @@ TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoi
   return open_data(options, &checkpoint, core::format("checkpoint '{}'", path));
 }
 
-data::PartitionSpread spread_of_workers(const TrainingData& source) {
-  return data::spread_of(*source.partition, source.has_sequences() ? nullptr : source.dataset.get());
-}
-
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers) {
-  const int own = replicas(options, workers);
-  const std::size_t splits = source.has_sequences() ? splits_of_sequences(options, own) : splits_per_block(options, own);
-  return partition_of(source, options, splits, blocks_of(options, source.samples(data::Subset::train), own));
+  return cut(source, divided(source, options, workers));
 }
 
 TrainingData open_training_data(const TrainingOptions& options, int workers) {
@@ -369,7 +376,10 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
-  source.partition = std::make_shared<const data::Partition>(partition_for(source, options, workers));
+  data::Partition partition = divided(source, options, workers);
+  if (partition.kind() != data::random_kind)
+    source.spread = data::spread_of(partition, source.windows[0] ? nullptr : source.dataset.get());
+  source.partition = std::make_shared<const data::Partition>(cut(source, std::move(partition)));
   check_variances(options, source, replicas(options, workers));
   return source;
 }
@@ -397,6 +407,7 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers,
   const std::size_t blocks = blocks_of(options, source.samples(data::Subset::train), own);
   source.partition = std::make_shared<const data::Partition>(
       sizes_of_partition(source, dataset.get(), options, splits_per_block(options, own), blocks));
+  if (source.partition->kind() != data::random_kind) source.spread = data::spread_of(*source.partition, nullptr);
   check_variances(options, source, own);
   return source;
 }

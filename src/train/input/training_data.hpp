@@ -26,6 +26,7 @@ struct TrainingData {
   data::DatasetInfo info;
   std::shared_ptr<const data::Dataset> dataset;  ///< null: only sizes are known, for devices that do not compute
   std::shared_ptr<const data::Partition> partition;
+  std::optional<data::PartitionSpread> spread;  ///< how much the workers' data differ; none if the partition is random
   std::shared_ptr<data::Prefetcher> prefetcher;
 
   /// For a recurrent model: the chunks that sequences are cut into, which are its samples; null: samples are rows.
@@ -92,9 +93,6 @@ TrainingData open_evaluation_data(const TrainingOptions& options);
 /// name their classes, those of the data are numbered as the checkpoint's. Throws ConfigError if the data are of another
 /// kind than those that the model was trained on. path: of the checkpoint.
 TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoint& checkpoint, const std::string& path);
-
-/// How much the workers' data differ.
-data::PartitionSpread spread_of_workers(const TrainingData& source);
 
 /// The partition of open_training_data() for this number of workers. source: opened training data.
 data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers);
