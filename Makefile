@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz mutants pairs demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api clean
+.PHONY: help setup build program python test alone build-times fresh size pins torture fuzz mutants pairs demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments queue recheck sources cost notebooks report api docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -200,6 +200,16 @@ api: ## write build/api/html/index.html: the headers' documentation by module (D
 	@command -v doxygen > /dev/null || src/setup/packages.sh pages
 	@mkdir -p $(BUILD)
 	@{ cat src/setup/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/api'; } | doxygen -
+
+docs: $(BUILD)/docs/bin/mkdocs ## write BUILD/site: all pages as a site with a search, with the notebooks and what `make report` and `make api` have made
+	@NO_MKDOCS_2_WARNING=1 $(BUILD)/docs/bin/python src/setup/docs.py $(BUILD)
+	@echo "read it with: python3 -m http.server --directory $(BUILD)/site"
+
+$(BUILD)/docs/bin/mkdocs: src/setup/docs_tools.txt
+	@src/setup/packages.sh pages
+	@python3 -m venv $(BUILD)/docs
+	@$(BUILD)/docs/bin/pip install --quiet --disable-pip-version-check -r src/setup/docs_tools.txt
+	@touch $@
 
 clean: ## remove the build folder
 	@cmake -E rm -rf $(BUILD)

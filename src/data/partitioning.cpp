@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/format.hpp"
@@ -49,6 +51,9 @@ Partition divide(const PartitionUnits& units, std::string_view kind, std::size_t
         core::format("a partition {}x{} needs at least one split, and one of {} {} for each: choose other numbers of "
                      "workers and blocks",
                      workers, blocks, units.count(), units.noun()));
+  if (settled != random_kind && units.samples() > std::numeric_limits<std::uint32_t>::max())
+    throw core::ConfigError(core::format(
+        "a training set of {} samples is too large for a partition other than random (at most 2^32 - 1)", units.samples()));
   return partitioner.divide({units, workers, blocks, seed}).of_kind(settled);
 }
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("pyproject.toml", "src/setup/python_tools.txt", "tests/bench/peers.txt")
+FILES = ("pyproject.toml", "src/setup/python_tools.txt", "src/setup/docs_tools.txt", "tests/bench/peers.txt")
 PIN = re.compile(r"\b([A-Za-z][\w.-]*)==([\w.]+)")
 
 

@@ -208,6 +208,7 @@ TEST_CASE("a partition is refused where the data do not have what its kind goes 
   refused(samples, "contiguous", 0, 1, "needs at least one split");
   refused(samples, "stored:mine", 2, 1, "no partition 2x1-s1-stored:mine");
   refused(utterances, "dirichlet:1", 2, 1, "labels differ within the utterances");
+  refused(PartitionUnits::imaginary(5'000'000'000), "sizes:1", 2, 1, "too large for a partition other than random");
   refused(imaginary, "dirichlet:1", 2, 1, "have no labels");
   refused(imaginary, "grouped:label", 2, 1, "imaginary");
   CHECK(divide(imaginary, "sizes:1", 2, 2, 1).samples() == 20);
