@@ -119,7 +119,7 @@ def main(build: Path) -> int:
     for name, page in SECTIONS.items():
         inside = [other for other in listed if other.startswith(f"{Path(page).parent}/") and other != page and other not in SECTIONS.values()]
         nav.append({name: [page, *({title_of(ROOT / other): other} for other in inside)] if name != "Developers" else
-                    [page, {"Contributing": "CONTRIBUTING.md"}, {"Changelog": "CHANGELOG.md"}]})
+                    [page, {"Contributing": "CONTRIBUTING.md"}, {"Tests": "tests/README.md"}, {"Changelog": "CHANGELOG.md"}]})
     for title, place in taken_along(pages, build).items():
         section = "Developers" if place.startswith("api") else "Experiments" if place.startswith("report") else "Python"
         next(entry for entry in nav if section in entry)[section].append({title: place})
