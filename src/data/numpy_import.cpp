@@ -132,17 +132,22 @@ class NumpyImport {
                                            column.name, array.name, array.dtype(), core::join(array.shape, "x"),
                                            std::is_integral_v<T> ? "whole number" : "number", rows_));
     for (std::size_t i = 0; i < rows_; ++i) {
-      bool fits = true;
-      if constexpr (std::is_integral_v<T>) {
-        const std::int64_t value = array.integer(i);
-        fits = std::in_range<T>(value);
-        values.push_back(static_cast<T>(value));
-      } else {
-        values.push_back(static_cast<T>(finite(array, i)));
-      }
-      if (!fits || !column.is_valid(values.back()))
+      const std::optional<T> value = element<T>(array, i);
+      if (!value || !column.is_valid(*value))
         throw core::ConfigError(
             core::format("{} is {}, but a {} is {}", array.place(i), array.number(i), column.one, column.what));
+      values.push_back(*value);
+    }
+  }
+
+  /// Nothing for a whole number that does not fit.
+  template <class T>
+  static std::optional<T> element(const NpyArray& array, std::size_t i) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(finite(array, i));
+    } else {
+      const std::int64_t number = array.integer(i);
+      return std::in_range<T>(number) ? std::optional(static_cast<T>(number)) : std::nullopt;
     }
   }
 

@@ -94,9 +94,6 @@ TrainingData open_evaluation_data(const TrainingOptions& options);
 /// kind than those that the model was trained on. path: of the checkpoint.
 TrainingData open_evaluation_data(const TrainingOptions& options, const Checkpoint& checkpoint, const std::string& path);
 
-/// The partition of open_training_data() for this number of workers. source: opened training data.
-data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers);
-
 /// For a timing run: the sizes of options.data or, without a file, an imaginary data set of `imaginary` samples (of each
 /// subset) with the model's inputs and outputs. Allocates no memory proportional to the data. Throws ConfigError.
 TrainingData imagine_training_data(const TrainingOptions& options, int workers,

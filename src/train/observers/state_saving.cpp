@@ -7,6 +7,7 @@
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "train/input/training_partition.hpp"
 #include "train/observers/loop_observer.hpp"
 #include "train/plan.hpp"
 #include "train/state/rescale.hpp"
